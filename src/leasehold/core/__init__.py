@@ -1,0 +1,1 @@
+"""The words everyone uses: money, addresses, time, errors, settings, logs, metrics."""

@@ -1,0 +1,1 @@
+"""Contracts on the devnet: the interface they stand behind, and the runtime that calls them."""
