@@ -1,0 +1,1 @@
+"""The state machine behind the ABCI boundary: transactions in, state, results and events out."""
