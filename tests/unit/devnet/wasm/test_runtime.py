@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.devnet.wasm.machine import ALICE, BOB, PREFIXES, Machine
 
 from leasehold.core.addresses import contract_address, predictable_contract_address
 from leasehold.devnet.wasm import records, replies
@@ -23,7 +24,6 @@ from leasehold.devnet.wasm.contract import (
     WasmUpdateAdmin,
 )
 from leasehold.devnet.wasm.failures import ModuleFailure
-from tests.unit.devnet.wasm.machine import ALICE, BOB, PREFIXES, Machine
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_trap_is_a_vm_error(machine: Machine) -> None:
         raise ContractTrap("overflow")
 
     msg = machine.script("abort", abort)
-    with pytest.raises(ModuleFailure, match="Aborted: overflow: wasmvm error$") as failure:
+    with pytest.raises(ModuleFailure, match=r"Aborted: overflow: wasmvm error$") as failure:
         machine.runtime.execute(machine.call(), ALICE, machine.address, msg)
     assert failure.value.code == 29
     assert failure.value.shown_to_contract() == "codespace: wasm, code: 29"
@@ -207,9 +207,9 @@ def test_only_the_admin_migrates(machine: Machine) -> None:
     """Migration needs the admin; it changes code, history and the order of listings."""
     machine.runtime.install(b"\x01" * 32, machine.program)
     machine.runtime.store_code(machine.call(), ALICE, b"\x01" * 32)
-    with pytest.raises(ModuleFailure, match="^can not migrate: unauthorized$"):
+    with pytest.raises(ModuleFailure, match=r"^can not migrate: unauthorized$"):
         machine.runtime.migrate(machine.call(), BOB, machine.address, 2, b"{}")
-    with pytest.raises(ModuleFailure, match="^unknown code: invalid request$"):
+    with pytest.raises(ModuleFailure, match=r"^unknown code: invalid request$"):
         machine.runtime.migrate(machine.call(), ALICE, machine.address, 9, b"{}")
     call = machine.call()
     machine.runtime.migrate(call, ALICE, machine.address, 2, b"{}")
@@ -256,7 +256,7 @@ def test_query_texts(machine: Machine) -> None:
     """Failures of queries read as on the chain, directly and through another contract."""
     with pytest.raises(ModuleFailure, match=f"^address {BOB}: no such contract$"):
         machine.runtime.query(machine.store, machine.block, BOB, b"{}")
-    with pytest.raises(ModuleFailure, match="^no script none: query wasm contract failed$"):
+    with pytest.raises(ModuleFailure, match=r"^no script none: query wasm contract failed$"):
         machine.runtime.query(machine.store, machine.block, machine.address, b'{"do":"none"}')
     ask = machine.script("ask", lambda d, e, i: Response(data=d.querier.smart(BOB, b"{}")))
     with pytest.raises(ModuleFailure, match=f"error: Querier system error: No such contract: {BOB}: query wasm"):
