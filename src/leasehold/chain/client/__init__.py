@@ -1,0 +1,1 @@
+"""Talking to nodes: JSON-RPC, blocks, contract queries, and several nodes behind one face."""
