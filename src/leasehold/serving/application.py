@@ -1,0 +1,290 @@
+"""The ASGI application of an API: everything its registry declares, and an envelope for everything else."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from itertools import count
+from os import urandom
+from typing import Any
+
+import msgspec
+from starlette.requests import ClientDisconnect
+from starlette.requests import Request as RawRequest
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket
+
+from leasehold.core import logging
+from leasehold.core.clock import Clock, SystemClock
+from leasehold.core.errors import InvalidInput, LeaseholdError, MethodNotAllowed, NotFound, NotReady, RateLimited
+from leasehold.core.metrics import CONTENT_TYPE, Metrics
+from leasehold.core.settings import Limits
+from leasehold.serving.answers import Answer, Wish, problem_answer, snapshot_answer, value_answer
+from leasehold.serving.bodies import decode_body, read_body, require_json
+from leasehold.serving.cors import Cors, Headers
+from leasehold.serving.envelopes import INTERNAL, problem_of
+from leasehold.serving.limits import Limiter
+from leasehold.serving.matching import Match, Matcher
+from leasehold.serving.measures import Measures
+from leasehold.serving.parameters import parse_query, read
+from leasehold.serving.routes import Registry, Request, Route
+from leasehold.serving.snapshots import SnapshotTable
+
+WebSocketEndpoint = Callable[[WebSocket], Awaitable[None]]
+Lifespan = Callable[[], AbstractAsyncContextManager[None]]
+_SAFE_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_log = logging.get("serving")
+
+
+class RequestIds:
+    """Ids that are unique across processes and cheap: a random prefix and a counter."""
+
+    def __init__(self) -> None:
+        self._prefix = urandom(5).hex().encode() + b"-"
+        self._next = count(1).__next__
+
+    def fresh(self) -> bytes:
+        return self._prefix + b"%x" % self._next()
+
+    def given_or_fresh(self, given: bytes | None) -> bytes:
+        """The caller's own id where it is harmless to repeat."""
+        if given is not None and _SAFE_ID.fullmatch(given):
+            return given
+        return self.fresh()
+
+
+class Application:
+    """One API as an ASGI application; the fast path of `leasehold.serving.protocol` reads the same tables."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        limits: Limits,
+        snapshots: SnapshotTable | None = None,
+        metrics: Metrics | None = None,
+        clock: Clock | None = None,
+        cors_origins: Iterable[str] = ("*",),
+        websockets: Mapping[str, WebSocketEndpoint] | None = None,
+        fallback: ASGIApp | None = None,
+        lifespan: Lifespan | None = None,
+    ) -> None:
+        """`fallback` gets GET and HEAD requests for paths nobody declared (static files, a web application)."""
+        self.registry = registry
+        self.dialect = registry.dialect
+        self.limits = limits
+        self.snapshots = snapshots if snapshots is not None else SnapshotTable()
+        self.metrics = metrics if metrics is not None else Metrics()
+        self.measures = Measures(self.metrics, self.snapshots)
+        self.clock = clock or SystemClock()
+        # The machine's clock without the method around it: this is read for every request.
+        monotonic = time.monotonic if isinstance(self.clock, SystemClock) else self.clock.monotonic
+        self.limiter = Limiter(limits, monotonic)
+        self.cors = Cors(cors_origins)
+        self.ids = RequestIds()
+        self.matcher = Matcher(registry)
+        self.websockets = dict(websockets or {})
+        self.fallback = fallback
+        self.lifespan = lifespan
+        self.dialect_headers: Headers = [(n.encode(), v.encode()) for n, v in registry.dialect.headers]
+        self._decoders = {id(route): msgspec.json.Decoder(route.body) for route in registry if _is_json_body(route)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+        else:
+            await self._lifespan(receive, send)
+
+    def rate_of(self, target: bytes) -> str:
+        """Rate class of a snapshot's target."""
+        try:
+            match = self.matcher.match(target.partition(b"?")[0])
+        except InvalidInput:
+            return "read"
+        route = match.route("GET") if match else None
+        return route.rate if route else "read"
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raw = RawRequest(scope, receive, send)
+        request_id = self.ids.given_or_fresh(raw.headers.get("x-request-id", "").encode("latin-1") or None)
+        common = [
+            (b"x-request-id", request_id),
+            *self.dialect_headers,
+            *self.cors.headers(raw.headers["origin"].encode("latin-1") if "origin" in raw.headers else None),
+        ]
+        started = self.clock.monotonic()
+        label = "unknown"
+        guarded = _Sender(send, common)
+        try:
+            match = self._match(scope)
+            route = match.route(scope["method"]) if match else None
+            label = route.path if route else "unknown"
+            with self.measures.in_flight():
+                answer = await self._answer(raw, scope, match, route, request_id.decode(), guarded)
+        except ClientDisconnect:
+            self.measures.disconnected()
+            return
+        except LeaseholdError as error:
+            answer = problem_answer(problem_of(error), self.dialect, close=error.status in (408, 413))
+            if error.status >= 500:
+                _log.info("request failed", route=label, status=error.status, error=str(error), id=request_id.decode())
+        except asyncio.CancelledError:
+            stopping = problem_of(NotReady("the service is stopping"))
+            await guarded.answer(problem_answer(stopping, self.dialect, close=True))
+            raise
+        except Exception as error:  # noqa: BLE001 - the outermost boundary: whatever it is, the caller gets an envelope
+            _log.error("unexpected error", route=label, id=request_id.decode(), exc_info=error)
+            answer = problem_answer(INTERNAL, self.dialect)
+        if answer is not None:
+            await guarded.answer(answer)
+        self.measures.request(scope["method"], label, guarded.status, self.clock.monotonic() - started)
+
+    def _match(self, scope: Scope) -> Match | None:
+        return self.matcher.match(scope.get("raw_path") or scope["path"].encode())
+
+    async def _answer(
+        self, raw: RawRequest, scope: Scope, match: Match | None, route: Route | None, request_id: str, sender: _Sender
+    ) -> Answer | None:
+        method: str = scope["method"]
+        path: str = scope["path"]
+        client = self._client(raw)
+        if method == "OPTIONS":
+            return self._options(match)
+        if path == "/metrics" and method in ("GET", "HEAD"):
+            return _metrics_answer(self.metrics)
+        target = scope.get("raw_path", b"") + (b"?" + scope["query_string"] if scope["query_string"] else b"")
+        snapshot = self.snapshots.entries.get(target) if method in ("GET", "HEAD") else None
+        self._admit(client, route, method, self.rate_of(target) if snapshot else None)
+        wish = _wish(raw)
+        if snapshot is not None:
+            return snapshot_answer(snapshot, wish)
+        if match is None:
+            return await self._undeclared(raw, scope, sender)
+        if route is None:
+            raise MethodNotAllowed(f"{method} is not allowed here", allowed=match.allowed)
+        params = read(route.params, route.parameters, match.path_values(route), parse_query(scope["query_string"]))
+        if route.cache.kind == "snapshot":
+            snapshot = self.snapshots.get(route.target(params))
+            if snapshot is not None:
+                return snapshot_answer(snapshot, wish)
+        if route.handler is None:
+            raise NotReady(f"{route.name} not yet available")
+        if route.guard is not None:
+            await route.guard(raw)
+        body = await self._body(raw, route)
+        try:
+            async with asyncio.timeout(self.limits.request_seconds):
+                value = await route.handler(Request(params, body, client, request_id, raw))
+        except TimeoutError:
+            raise NotReady(f"no answer within {self.limits.request_seconds:g} seconds") from None
+        return await value_answer(value, route, wish)
+
+    async def _body(self, raw: RawRequest, route: Route) -> Any:
+        if route.body is None:
+            return None
+        if route.body is not bytes:
+            require_json(raw)
+        limit = self.limits.body_bytes if route.body_bytes is None else route.body_bytes
+        data = await read_body(raw, limit=limit, seconds=self.limits.request_seconds)
+        return data if route.body is bytes else decode_body(data, self._decoders[id(route)])
+
+    async def _undeclared(self, raw: RawRequest, scope: Scope, sender: _Sender) -> Answer | None:
+        path = scope["path"]
+        if path in self.websockets:
+            raise InvalidInput("this path speaks WebSocket: send an Upgrade header")
+        if self.fallback is not None and scope["method"] in ("GET", "HEAD"):
+            await self.fallback(scope, raw.receive, sender)
+            return None
+        raise NotFound("no such path")
+
+    def _options(self, match: Match | None) -> Answer:
+        headers = self.cors.preflight()
+        if match is not None:
+            headers.append((b"allow", ", ".join(match.allowed).encode()))
+        return Answer(200, [*headers, (b"content-length", b"0")])
+
+    def _client(self, raw: RawRequest) -> str:
+        peer = raw.client.host if raw.client else ""
+        if not self.limiter.is_proxy(peer):
+            return peer
+        forwarded = [value.encode("latin-1") for value in raw.headers.getlist("x-forwarded-for")]
+        real = raw.headers.get("x-real-ip")
+        return self.limiter.client(peer, forwarded, real.encode("latin-1") if real else None)
+
+    def _admit(self, client: str, route: Route | None, method: str, rate: str | None) -> None:
+        if rate is None:
+            rate = route.rate if route else "read" if method in ("GET", "HEAD") else "write"
+        wait = self.limiter.wait(client, rate)
+        if wait:
+            self.measures.limited(rate)
+            raise RateLimited("Too many requests", retry_after=wait)
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = self.websockets.get(scope["path"])
+        socket = WebSocket(scope, receive, send)
+        if endpoint is None:
+            answer = problem_answer(problem_of(NotFound("no such path")), self.dialect)
+            await receive()
+            await send({"type": "websocket.http.response.start", "status": answer.status, "headers": answer.headers})
+            await send({"type": "websocket.http.response.body", "body": answer.body})
+            return
+        await endpoint(socket)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        context = self.lifespan() if self.lifespan else None
+        if context is not None:
+            await context.__aenter__()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        if context is not None:
+            await context.__aexit__(None, None, None)
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+class _Sender:
+    """ASGI send that adds the headers every response carries, and remembers the status."""
+
+    def __init__(self, send: Send, common: Headers) -> None:
+        self._send = send
+        self._common = common
+        self.status = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message = {**message, "headers": [*message.get("headers", ()), *self._common]}
+        await self._send(message)
+
+    async def answer(self, answer: Answer) -> None:
+        if self.status:
+            return
+        headers = [*answer.headers, (b"connection", b"close")] if answer.close else answer.headers
+        await self({"type": "http.response.start", "status": answer.status, "headers": headers})
+        if isinstance(answer.body, bytes):
+            await self._send({"type": "http.response.body", "body": answer.body})
+            return
+        async for chunk in answer.body:
+            await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await self._send({"type": "http.response.body", "body": b""})
+
+
+def _wish(raw: RawRequest) -> Wish:
+    accept = ", ".join(raw.headers.getlist("accept-encoding"))
+    match = ", ".join(raw.headers.getlist("if-none-match"))
+    return Wish(accept.encode("latin-1") or None, match.encode("latin-1") or None)
+
+
+def _metrics_answer(metrics: Metrics) -> Answer:
+    body = metrics.exposition()
+    headers = [(b"content-type", CONTENT_TYPE.encode()), (b"cache-control", b"no-store")]
+    return Answer(200, [*headers, (b"content-length", str(len(body)).encode())], body)
+
+
+def _is_json_body(route: Route) -> bool:
+    return route.body is not None and route.body is not bytes
