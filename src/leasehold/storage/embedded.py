@@ -101,6 +101,9 @@ class EmbeddedServer:
                 orphans.clear(self.data)
             else:
                 self._initialise()
+            # A killed server's socket and its lock stay behind; the process id in that lock may be a stranger's now.
+            for leftover in self.socket_folder.glob(".s.PGSQL.*"):
+                leftover.unlink()
         except PermissionError as error:
             raise EmbeddedServerFailed(
                 f"no permission for {error.filename}", hint="the home was made by another user: choose another --home"
@@ -142,7 +145,7 @@ class EmbeddedServer:
                 ended = self._process is not None and self._process.poll() is not None
                 if ended or time.monotonic() > deadline:
                     raise EmbeddedServerFailed(
-                        f"the embedded PostgreSQL did not start: {str(error).strip()}",
+                        f"the embedded PostgreSQL did not start: {' '.join(str(error).split())}",
                         hint=f"its log is {self.home / 'logs' / 'postgres.log'}",
                     ) from error
                 time.sleep(0.03)

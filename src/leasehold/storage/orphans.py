@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 _PROC = Path("/proc")
-_STEPS = ((signal.SIGINT, 15.0), (signal.SIGQUIT, 5.0), (signal.SIGKILL, 5.0))
+_SHUTDOWN = ((signal.SIGINT, 15.0), (signal.SIGQUIT, 5.0))
 
 
 def processes(data: Path) -> list[int]:
@@ -41,27 +42,32 @@ def postmaster(data: Path) -> int | None:
 
 
 def clear(data: Path) -> bool:
-    """End every process left on the data folder, gently first; true when there was one.
+    """End every process left on the data folder; true when there was one.
 
-    A live postmaster gets its own fast, then immediate shutdown; backends without one are only in the way, and
-    as long as one lives a new server refuses to start.
+    A live postmaster is shut down, fast and then immediately; backends without one have nothing to save, and as long
+    as one lives a new server refuses to start.
     """
     if not (left := processes(data)):
         _forget_reused_process(data)
         return False
     leader = postmaster(data)
-    steps = _STEPS if leader in left else _STEPS[1:]
-    for step, patience in steps:
-        targets = [leader] if leader in left and step is not signal.SIGKILL else left
-        for process in targets:
-            _send(process, step)
-        deadline = time.monotonic() + patience
-        while (left := processes(data)) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        if not left:
-            break
+    for step, patience in _SHUTDOWN:
+        if leader is not None and leader in left:
+            _send(leader, step)
+            left = _wait(data, patience, until=lambda left: leader not in left)
+    for process in left:
+        _send(process, signal.SIGKILL)
+    _wait(data, 5.0, until=lambda left: not left)
     _forget_reused_process(data)
     return True
+
+
+def _wait(data: Path, patience: float, until: Callable[[list[int]], bool]) -> list[int]:
+    """The processes left when `until` holds for them or `patience` seconds have passed."""
+    deadline = time.monotonic() + patience
+    while not until(left := processes(data)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return left
 
 
 def _forget_reused_process(data: Path) -> None:
@@ -71,9 +77,7 @@ def _forget_reused_process(data: Path) -> None:
         (data / "postmaster.pid").unlink(missing_ok=True)
 
 
-def _send(process: int | None, signal_number: signal.Signals) -> None:
-    if process is None:
-        return
+def _send(process: int, signal_number: signal.Signals) -> None:
     try:
         os.kill(process, signal_number)
     except ProcessLookupError:
