@@ -137,6 +137,16 @@ def add_creation(store: Store, creator: bytes, address: bytes, block: Block) -> 
     store.set(start + _number(block.height) + _number(block.tx_index) + address, b"")
 
 
+def by_code_prefix(code_id: int) -> bytes:
+    """Where a code's contracts are listed: height and transaction index of the last code change, then the address."""
+    return _BY_CODE + _number(code_id)
+
+
+def by_creator_prefix(creator: bytes) -> bytes:
+    """Where a creator's contracts are listed: height and transaction index of the creation, then the address."""
+    return _BY_CREATOR + bytes([len(creator)]) + creator
+
+
 def by_code(store: Reader, code_id: int) -> Iterator[bytes]:
     """Contracts of a code in the order of their last code change."""
     start = _BY_CODE + _number(code_id)
