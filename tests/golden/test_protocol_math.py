@@ -223,6 +223,7 @@ def _agrees(ours: object, theirs: object) -> bool:
     return ours == theirs
 
 
+@pytest.mark.golden
 @pytest.mark.skipif(not TABLES, reason="no recorded number tables (set LEASEHOLD_GOLDEN)")
 @pytest.mark.parametrize(("path", "table"), TABLES, ids=[path.stem for path, _ in TABLES])
 def test_every_row_agrees(path: Path, table: Row) -> None:

@@ -70,12 +70,12 @@ class Deposit(NamedTuple):
     """A lender's receipts, the index at the last settlement and the native units pending from before."""
 
     receipts: int
-    index: Price | None
+    since: Price | None
     pending: int
 
     def rewards(self, index: Price | None) -> int:
         """Everything pending at an index: the difference of two floors, and what was stored."""
-        return earned(index, self.receipts) - earned(self.index, self.receipts) + self.pending
+        return earned(index, self.receipts) - earned(self.since, self.receipts) + self.pending
 
     def settled(self, index: Price | None, receipts: int) -> Deposit:
         """The deposit with another number of receipts, its rewards so far stored."""

@@ -1,0 +1,4 @@
+"""Wire types of the contracts: one module each with its instantiate, execute, sudo and query messages and its answers.
+
+Decode incoming messages with `leasehold.protocol.serde.Codec`, answers of a chain with msgspec's own decoder.
+"""
