@@ -1,0 +1,1 @@
+"""The command line: every command loads only what it needs, so that help is instant."""

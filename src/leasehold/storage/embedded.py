@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -98,6 +99,7 @@ class EmbeddedServer:
             self._make_folders()
             if self.data.exists():
                 self._check_version()
+                self._known()
                 orphans.clear(self.data)
             else:
                 self._initialise()
@@ -132,9 +134,9 @@ class EmbeddedServer:
             arguments += ["-c", f"{name}={value}"]
         return self._launched(arguments, parent=os.getpid())
 
-    def finish_start(self, *, alive: float = 60.0) -> None:
-        """Wait up to `alive` seconds for answers, then see that role and database exist."""
-        deadline = time.monotonic() + alive
+    def finish_start(self, alive: Callable[[], bool], *, patience: float = 60.0) -> None:
+        """Wait for answers, up to `patience` seconds and while `alive`; then see that role and database exist."""
+        deadline = time.monotonic() + patience
         while True:
             try:
                 with psycopg.connect(self.url(database="postgres", owner=True), autocommit=True) as connection:
@@ -142,8 +144,7 @@ class EmbeddedServer:
                     _ensure_database(connection)
                 return
             except psycopg.OperationalError as error:
-                ended = self._process is not None and self._process.poll() is not None
-                if ended or time.monotonic() > deadline:
+                if not alive() or time.monotonic() > deadline:
                     raise EmbeddedServerFailed(
                         f"the embedded PostgreSQL did not start: {' '.join(str(error).split())}",
                         hint=f"its log is {self.home / 'logs' / 'postgres.log'}",
@@ -153,11 +154,12 @@ class EmbeddedServer:
     def start(self, log: IO[bytes] | int = subprocess.DEVNULL) -> None:
         """Run the server as a child of the calling thread until `stop`; it also stops when that thread ends."""
         self.prepare()
-        self._process = subprocess.Popen(
+        process = subprocess.Popen(
             self.command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
+        self._process = process
         try:
-            self.finish_start()
+            self.finish_start(lambda: process.poll() is None)
         except BaseException:
             self.stop()
             raise

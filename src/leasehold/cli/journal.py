@@ -1,0 +1,34 @@
+"""The log file of one service: bounded, and readable while it grows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+BOUND = 16 * 1024 * 1024
+"""Bytes a log and its predecessor may take together."""
+
+
+class Journal:
+    """Appends to `<name>.log`; when that is half the bound it becomes `<name>.log.1` and a new one begins."""
+
+    def __init__(self, folder: Path, name: str, *, bound: int = BOUND) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path = folder / f"{name}.log"
+        self.last_line = ""
+        self._bound = bound
+        self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 (held open for the life of the service)
+
+    def write(self, data: bytes) -> None:
+        """Append what a service said."""
+        if os.fstat(self._file.fileno()).st_size + len(data) > self._bound // 2:
+            self._file.close()
+            self.path.replace(self.path.with_name(self.path.name + ".1"))
+            self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 (as above)
+        self._file.write(data[-self._bound // 2 :])
+        lines = [line for line in data.decode(errors="replace").splitlines() if line.strip()]
+        if lines:
+            self.last_line = lines[-1]
+
+    def close(self) -> None:
+        self._file.close()
