@@ -19,7 +19,7 @@ from starlette.websockets import WebSocket
 
 from leasehold.core import logging
 from leasehold.core.clock import Clock, SystemClock
-from leasehold.core.errors import InvalidInput, LeaseholdError, MethodNotAllowed, NotFound, NotReady, RateLimited
+from leasehold.core.errors import InvalidInput, LeaseholdError, MethodNotAllowed, NotFound, NotReady
 from leasehold.core.metrics import CONTENT_TYPE, Metrics
 from leasehold.core.settings import Limits
 from leasehold.serving.answers import Answer, Wish, problem_answer, snapshot_answer, value_answer
@@ -222,7 +222,7 @@ class Application:
         wait = self.limiter.wait(client, rate)
         if wait:
             self.measures.limited(rate)
-            raise RateLimited("Too many requests", retry_after=wait)
+            raise self.limiter.refusal(wait)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         endpoint = self.websockets.get(scope["path"])

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from math import ceil
 from typing import Final
 
-from leasehold.core.errors import ConfigurationError
+from leasehold.core.errors import ConfigurationError, RateLimited
 from leasehold.core.settings import Limits
 
 MAX_CLIENTS: Final = 65_536
@@ -63,7 +63,7 @@ class Limiter:
     """Who a client is, and whether it may go on."""
 
     def __init__(self, limits: Limits, monotonic: Callable[[], float], *, max_clients: int = MAX_CLIENTS) -> None:
-        self._now = monotonic
+        self.now = monotonic
         self._exempt = networks(limits.exempt, "limits.exempt")
         self._proxies = networks(limits.trusted_proxies, "limits.trusted_proxies")
         read = Bucket(limits.reads_per_second, limits.reads_burst, max_clients=max_clients)
@@ -72,16 +72,17 @@ class Limiter:
         self.buckets: dict[str, Bucket] = {"read": read, "write": write, "admin": admin}
         self.key = lru_cache(maxsize=4096)(self._key)
 
-    def wait(self, client: str, rate: str) -> int:
-        """Spend a token of a class for a client address; 0, or whole seconds until it may try again."""
+    def wait(self, client: str, rate: str) -> float:
+        """Spend a token of a class for a client address; 0.0, or the seconds until it may try again."""
         bucket = self.buckets.get(rate)
-        if bucket is None:
-            return 0
         key = self.key(client)
-        if key is None:
-            return 0
-        wait = bucket.take(key, self._now())
-        return ceil(wait) if wait else 0
+        if bucket is None or key is None:
+            return 0.0
+        return bucket.take(key, self.now())
+
+    def refusal(self, wait: float) -> RateLimited:
+        """The error for a client that must wait some seconds."""
+        return RateLimited("Too many requests", retry_after=ceil(wait))
 
     def is_proxy(self, peer: str) -> bool:
         """Whether forwarded headers from this peer are believed."""

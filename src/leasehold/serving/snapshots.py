@@ -47,8 +47,8 @@ class Snapshot:
     content_type: str = JSON
     cache_control: str = "no-cache"
     headers: tuple[tuple[str, str], ...] = ()
-    # Response heads by encoding, made by the server when first asked for.
-    rendered: dict[str, Any] = field(default_factory=dict, repr=False)
+    # Response heads by spelling of Accept-Encoding, made by the server when first asked for.
+    rendered: dict[bytes | None, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def build(
