@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from base64 import b64decode
 from functools import cache
 from pathlib import Path
@@ -16,16 +15,14 @@ from leasehold.chain.comet.validators import Validator, ValidatorSet
 
 pytestmark = pytest.mark.golden
 
-GOLDEN = Path(os.environ.get("LEASEHOLD_GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
-
 Recorded = dict[int, dict[str, Any]]
 
 
 @cache
-def recorded_blocks() -> Recorded:
+def recorded_blocks(golden: Path) -> Recorded:
     """Every recorded block with its commit and validators, found by content, by height."""
     found: Recorded = {}
-    for path in sorted(GOLDEN.glob("chain/**/*.json")):
+    for path in sorted(golden.glob("chain/**/*.json")):
         document = json.loads(path.read_text())
         if not isinstance(document, dict):
             continue
@@ -36,10 +33,8 @@ def recorded_blocks() -> Recorded:
 
 
 @pytest.fixture
-def recorded() -> Recorded:
-    if not GOLDEN.is_dir():
-        pytest.skip("recordings are not here; set LEASEHOLD_GOLDEN")
-    found = recorded_blocks()
+def recorded(golden: Path) -> Recorded:
+    found = recorded_blocks(golden)
     assert found, "no recorded block found"
     return found
 
