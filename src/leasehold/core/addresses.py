@@ -69,6 +69,13 @@ def encode(prefix: str, data: bytes) -> str:
     return prefix + "1" + "".join(_CHARSET[word] for word in words)
 
 
+def checksum_text(prefix: str, data: str) -> str:
+    """The six characters that end a bech32 text with this prefix and these data characters."""
+    words = [_VALUES[char] for char in data]
+    checksum = _polymod([*_expand(prefix), *words, 0, 0, 0, 0, 0, 0]) ^ 1
+    return "".join(_CHARSET[checksum >> 5 * (5 - i) & 31] for i in range(6))
+
+
 @lru_cache(maxsize=65_536)
 def decode(text: str) -> tuple[str, bytes]:
     """Prefix and bytes of a bech32 text; InvalidAddress says what is wrong with it."""

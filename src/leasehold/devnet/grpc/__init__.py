@@ -1,0 +1,1 @@
+"""The gRPC server: the query table with reflection and health."""

@@ -1,0 +1,1 @@
+"""The LCD: REST routes derived from the query table's HTTP annotations."""

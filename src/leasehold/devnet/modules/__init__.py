@@ -1,0 +1,1 @@
+"""The chain's modules, one noun each."""

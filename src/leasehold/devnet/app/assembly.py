@@ -1,0 +1,64 @@
+"""Which modules make up the chain, and in which order they take part in genesis and blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+from leasehold.chain.registry import Registry
+from leasehold.core.settings import Identity
+from leasehold.devnet.app.context import Context
+from leasehold.devnet.app.module import Module
+from leasehold.devnet.modules.auth import Auth
+from leasehold.devnet.modules.bank import Bank
+from leasehold.devnet.modules.mint import Mint
+from leasehold.devnet.modules.tax import Tax
+
+
+class Router(Protocol):
+    """Runs messages on behalf of modules that carry them: authz, gov."""
+
+    def execute(self, ctx: Context, message: Any) -> Any:
+        """Run a message's handler and return its response; events go to the context."""
+        ...
+
+
+@dataclass(slots=True)
+class Modules:
+    """Every module by name, in the order in which they were assembled."""
+
+    auth: Auth
+    bank: Bank
+    tax: Tax
+    mint: Mint
+    router: Router
+
+    def all(self) -> list[Module]:
+        return [value for f in fields(self) if isinstance(value := getattr(self, f.name), Module)]
+
+    def ordered(self, names: tuple[str, ...]) -> list[Module]:
+        """Modules in the order of `names`; those not named don't take part."""
+        by_name = {module.name: module for module in self.all()}
+        return [by_name[name] for name in names if name in by_name]
+
+
+GENESIS_ORDER = (
+    "auth", "bank", "distribution", "staking", "slashing", "gov", "mint", "ibc", "evidence", "transfer",
+    "interchainaccounts", "authz", "feegrant", "vestings", "tax", "wasm",
+)  # fmt: skip
+BEGIN_ORDER = ("mint", "distribution", "slashing", "evidence", "staking", "ibc", "authz", "wasm")
+END_ORDER = ("gov", "staking", "feegrant", "ibc", "wasm")
+
+
+def assemble(identity: Identity, registry: Registry, router: Router) -> Modules:
+    """The chain's modules, connected to each other."""
+    modules = Modules(
+        auth=Auth(identity, registry),
+        bank=Bank(identity, registry),
+        tax=Tax(identity, registry),
+        mint=Mint(identity, registry),
+        router=router,
+    )
+    for module in modules.all():
+        module.connect(modules)
+    return modules

@@ -1,0 +1,185 @@
+"""One query table for three surfaces: gRPC, LCD and abci_query all call here and differ only in how errors look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from google.protobuf.message import DecodeError
+
+from leasehold.chain.json_codec import JsonCodec
+from leasehold.chain.registry import Registry
+from leasehold.devnet.app.abci import QueryResult
+from leasehold.devnet.app.context import Context
+from leasehold.devnet.app.errors import (
+    INVALID_HEIGHT,
+    INVALID_REQUEST,
+    KEY_NOT_FOUND,
+    NOT_FOUND,
+    UNAUTHORIZED,
+    UNKNOWN_REQUEST,
+    ChainError,
+    Kind,
+    PlainError,
+    SimulationError,
+    Status,
+    StatusError,
+)
+from leasehold.devnet.state.versions import MissingHeight
+
+if TYPE_CHECKING:
+    from leasehold.devnet.app.application import ChainApplication
+
+_MISSING = (
+    "version mismatch on immutable IAVL tree; version does not exist. "
+    "Version has either been pruned, or is for a future block height"
+)
+_KIND_OF_STATUS = {
+    Status.NOT_FOUND: KEY_NOT_FOUND,
+    Status.INVALID_ARGUMENT: INVALID_REQUEST,
+    Status.FAILED_PRECONDITION: INVALID_REQUEST,
+    Status.UNAUTHENTICATED: UNAUTHORIZED,
+}
+# These answer for the node rather than for a height: a height given with them is echoed, not used.
+HEIGHTLESS = frozenset({"cosmos.tx.v1beta1.Service", "cosmos.base.tendermint.v1beta1.Service"})
+
+Handler = Callable[[Context, Any], Any]
+
+
+class HeightError(Exception):
+    """The asked height can't be served; the surfaces show it before any handler ran."""
+
+    def __init__(self, error: ChainError) -> None:
+        super().__init__(error.log)
+        self.error = error
+
+
+class Queries:
+    """Answers by gRPC path at a height."""
+
+    def __init__(self, app: ChainApplication, registry: Registry, handlers: dict[str, Handler]) -> None:
+        self._app = app
+        self._registry = registry
+        self._codec = JsonCodec(registry)
+        self.handlers = handlers
+
+    def extend(self, handlers: dict[str, Handler]) -> None:
+        """Add answers that need more than the state: blocks, the mempool, the node."""
+        self.handlers.update(handlers)
+
+    def resolve(self, height: int) -> int:
+        """The height a query for `height` reads; 0 is the latest."""
+        latest = self._app.state.height
+        if latest == 0:
+            name = self._app.identity.namespace
+            raise HeightError(INVALID_HEIGHT(f"{name} is not ready; please wait for first block"))
+        if height > latest:
+            text = "cannot query with height in the future; please provide a valid height"
+            raise HeightError(INVALID_HEIGHT(text))
+        if height < 0:
+            raise HeightError(INVALID_REQUEST("cannot query with height < 0; please provide a valid height"))
+        chosen = height or latest
+        if chosen < max(1, self._app.state.first_height):
+            text = f"failed to load state at height {chosen}; {_MISSING} (latest height: {latest})"
+            raise HeightError(NOT_FOUND(text))
+        return chosen
+
+    def call(self, path: str, request: Any, height: int) -> Any:
+        """The response message at a resolved height; every failure is a StatusError."""
+        try:
+            return self._handle(path, request, height)
+        except ChainError as error:
+            raise StatusError(Status.UNKNOWN, error.status_text) from None
+        except PlainError as error:
+            raise StatusError(Status.UNKNOWN, str(error)) from None
+        except SimulationError as error:
+            raise StatusError(Status.UNKNOWN, f"{error.error.log} with gas used: '{error.gas_used}'") from None
+
+    def _handle(self, path: str, request: Any, height: int) -> Any:
+        handler = self.handlers.get(path)
+        if handler is None:
+            service, _, method = path.removeprefix("/").partition("/")
+            if service in self._registry.service_names:
+                raise StatusError(Status.UNIMPLEMENTED, f"unknown method {method} for service {service}")
+            raise StatusError(Status.UNIMPLEMENTED, f"unknown service {service}")
+        return handler(self._app.context(height), request)
+
+    def abci(self, path: str, data: bytes, height: int, prove: bool) -> QueryResult:
+        """The answer to an `abci_query`; failures are codes, never exceptions."""
+        if not path:
+            return _refused(UNKNOWN_REQUEST("no query path provided"))
+        if path in self.handlers:
+            return self._abci_call(path, data, height)
+        if path.startswith("/app/"):
+            return self._app_query(path, data)
+        if path.startswith("/store/"):
+            return self._store_query(path, data, height, prove)
+        return _refused(UNKNOWN_REQUEST("unknown query path"))
+
+    def _abci_call(self, path: str, data: bytes, height: int) -> QueryResult:
+        method = self._registry.method_by_path[path]
+        try:
+            chosen = self.resolve(height)
+        except HeightError as failure:
+            return _refused(failure.error)
+        try:
+            request = method.request_type.FromString(data)
+        except DecodeError:
+            return _refused(INVALID_REQUEST("unexpected EOF"), chosen)
+        try:
+            response = self._handle(path, request, chosen)
+        except StatusError as error:
+            kind = _KIND_OF_STATUS.get(error.status, UNKNOWN_REQUEST)
+            return _refused(kind(f"rpc error: code = {error.status.title} desc = {error.message}"), chosen)
+        except ChainError as error:
+            return _refused(UNKNOWN_REQUEST(error.log), chosen)
+        except PlainError as error:
+            return _refused(INVALID_REQUEST(str(error)), chosen)
+        except SimulationError as error:
+            text = f"{error.error.log} with gas used: '{error.gas_used}'"
+            return _refused(UNKNOWN_REQUEST(f"rpc error: code = Unknown desc = {text}"), chosen)
+        return QueryResult(value=response.SerializeToString(deterministic=True), height=chosen)
+
+    def _app_query(self, path: str, data: bytes) -> QueryResult:
+        if path == "/app/version":
+            return QueryResult(value=self._app.info().version.encode(), codespace="sdk")
+        if path == "/app/simulate":
+            return self._app_simulate(data)
+        return _refused(UNKNOWN_REQUEST(f"unknown query: {path}"))
+
+    def _app_simulate(self, data: bytes) -> QueryResult:
+        try:
+            outcome = self._app.simulate(data)
+        except SimulationError as failure:
+            error = failure.error.wrap("failed to simulate tx")
+            return _refused(error)
+        response = self._registry.new(
+            "cosmos.base.abci.v1beta1.SimulationResponse",
+            gas_info={"gas_used": outcome.gas_used, "gas_wanted": 2**64 - 1},
+            result={"data": outcome.data},
+        )
+        return QueryResult(value=self._codec.encode(response), codespace="sdk")
+
+    def _store_query(self, path: str, data: bytes, height: int, prove: bool) -> QueryResult:
+        parts = path.split("/")
+        if len(parts) < 4 or parts[3] not in ("key", "subspace"):
+            return _refused(UNKNOWN_REQUEST(f"unknown query path: {path}"))
+        known = {module.name for module in self._app.modules.all()} | {"acc"}
+        if parts[2] not in known:
+            return _refused(Kind("store", 4, "unknown request")(f"no such store: {parts[2]}"))
+        try:
+            chosen = self.resolve(height)
+        except HeightError:
+            if prove:
+                text = "proof is unexpectedly empty; ensure height has not been pruned"
+                return _refused(Kind("store", 7, "invalid request")(text), height)
+            return QueryResult(log="version does not exist", height=height, key=data)
+        try:
+            value = self._app.state.view(chosen).get(parts[2].encode() + b"/" + data)
+        except MissingHeight:
+            return QueryResult(log="version does not exist", height=height, key=data)
+        return QueryResult(key=data, value=value, height=chosen)
+
+
+def _refused(error: ChainError, height: int = 0) -> QueryResult:
+    return QueryResult(code=error.kind.code, codespace=error.kind.codespace, log=error.log, height=height)

@@ -1,0 +1,100 @@
+"""Server reflection, v1alpha as real nodes have it and v1 as newer clients want it, over the private registry.
+
+The two versions differ only in the package of their messages, whose fields are the same; so one answer serves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import grpc
+from google.protobuf import descriptor_pb2
+from grpc_reflection.v1alpha import reflection_pb2
+
+from leasehold.chain.registry import Registry
+from leasehold.devnet.app.queries import Queries
+
+_OWN_SERVICES = ("grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection")
+_VERSIONS = ("grpc.reflection.v1alpha.ServerReflection", "grpc.reflection.v1.ServerReflection")
+
+
+class Reflection:
+    """Answers reflection requests from the registry's files."""
+
+    def __init__(self, registry: Registry, queries: Queries) -> None:
+        self._files: dict[str, descriptor_pb2.FileDescriptorProto] = {file.name: file for file in registry.files}
+        self._pool = registry.pool
+        served = {path.split("/")[1] for path in queries.handlers}
+        self._services = sorted({*served, *_OWN_SERVICES, _VERSIONS[0]})
+        self._hidden = {name for name in registry.service_names if name.endswith(".Msg")}
+
+    def answer(self, request: Any) -> Any:
+        """The response to one request; the connection goes on after an error."""
+        response = reflection_pb2.ServerReflectionResponse(valid_host=request.host, original_request=request)
+        kind = request.WhichOneof("message_request")
+        try:
+            if kind == "list_services":
+                for name in self._services:
+                    response.list_services_response.service.add(name=name)
+            elif kind == "file_by_filename":
+                self._add_files(response, self._pool.FindFileByName(request.file_by_filename).name)
+            elif kind == "file_containing_symbol":
+                symbol = request.file_containing_symbol
+                if symbol in self._hidden:
+                    raise KeyError(symbol)
+                self._add_files(response, self._pool.FindFileContainingSymbol(symbol).name)
+            elif kind == "file_containing_extension":
+                wanted = request.file_containing_extension
+                found = self._extension(wanted.containing_type, wanted.extension_number)
+                self._add_files(response, found.file.name)
+            elif kind == "all_extension_numbers_of_type":
+                name = request.all_extension_numbers_of_type
+                message = self._pool.FindMessageTypeByName(name)
+                numbers = response.all_extension_numbers_response
+                numbers.base_type_name = name
+                numbers.extension_number.extend(e.number for e in self._pool.FindAllExtensions(message))
+        except KeyError:
+            response.error_response.error_code = grpc.StatusCode.NOT_FOUND.value[0]
+            response.error_response.error_message = f"unknown symbol: {_subject(request, kind)}"
+        return response
+
+    def _extension(self, name: str, number: int) -> Any:
+        message = self._pool.FindMessageTypeByName(name)
+        return self._pool.FindExtensionByNumber(message, number)
+
+    def _add_files(self, response: Any, name: str) -> None:
+        """The file and all it depends on, each once."""
+        seen: dict[str, None] = {}
+        waiting = [name]
+        while waiting:
+            current = waiting.pop()
+            if current in seen or current not in self._files:
+                continue
+            seen[current] = None
+            waiting.extend(self._files[current].dependency)
+        for found in seen:
+            response.file_descriptor_response.file_descriptor_proto.append(self._files[found].SerializeToString())
+
+
+def _subject(request: Any, kind: str | None) -> str:
+    return str(getattr(request, kind)) if kind else ""
+
+
+def reflection_handlers(registry: Registry, queries: Queries) -> list[grpc.GenericRpcHandler[Any, Any]]:
+    """Handlers of both versions of the reflection service."""
+    reflection = Reflection(registry, queries)
+
+    async def stream(requests: AsyncIterator[Any], _: Any) -> AsyncIterator[Any]:
+        async for request in requests:
+            yield reflection.answer(request)
+
+    method = grpc.stream_stream_rpc_method_handler(
+        stream,
+        request_deserializer=reflection_pb2.ServerReflectionRequest.FromString,
+        response_serializer=_serialize,
+    )
+    return [grpc.method_handlers_generic_handler(name, {"ServerReflectionInfo": method}) for name in _VERSIONS]
+
+
+_serialize: Callable[[Any], bytes] = reflection_pb2.ServerReflectionResponse.SerializeToString

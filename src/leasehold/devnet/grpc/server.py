@@ -1,0 +1,144 @@
+"""gRPC over the query table: every method of the registry, heights by metadata, plaintext or TLS."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import grpc
+import grpc.aio
+from google.protobuf.message import DecodeError
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1._async import HealthServicer
+
+from leasehold.chain.registry import Method, Registry
+from leasehold.core.errors import ConfigurationError
+from leasehold.devnet.app.errors import INVALID_REQUEST, Status, StatusError
+from leasehold.devnet.app.queries import HeightError, Queries
+from leasehold.devnet.grpc.reflection import reflection_handlers
+
+HEIGHT = "x-cosmos-block-height"
+MAX_MESSAGE = 10 * 1024 * 1024
+_CODES = {code.value[0]: code for code in grpc.StatusCode}
+
+
+# The stubs make these generic, the classes at run time are not.
+if TYPE_CHECKING:
+    _Handler = grpc.GenericRpcHandler[bytes, bytes]
+    ByteContext = grpc.aio.ServicerContext[bytes, bytes]
+else:
+    _Handler = grpc.GenericRpcHandler
+    ByteContext = grpc.aio.ServicerContext
+
+Behavior = Callable[[bytes, ByteContext], Awaitable[bytes]]
+
+
+class _QueryHandler(_Handler):
+    """Routes a call by its path; messages stay bytes until their type is known."""
+
+    def __init__(self, registry: Registry, queries: Queries) -> None:
+        self._queries = queries
+        self._methods = {
+            path: grpc.unary_unary_rpc_method_handler(self._behavior(method))
+            for path, method in registry.method_by_path.items()
+            if not method.service.endswith(".Msg")
+        }
+        self._services = {path.split("/")[1] for path in self._methods}
+
+    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes] | None:
+        found = self._methods.get(details.method)
+        if found is None:
+            service, _, name = details.method.removeprefix("/").partition("/")
+            if service in self._services:
+                return grpc.unary_unary_rpc_method_handler(_unknown(f"unknown method {name} for service {service}"))
+        return found
+
+    def _behavior(self, method: Method) -> Behavior:
+        async def answer(data: bytes, context: ByteContext) -> bytes:
+            try:
+                height = self._queries.resolve(_asked_height(context))
+            except HeightError as failure:
+                await context.abort(grpc.StatusCode.UNKNOWN, failure.error.status_text)
+                raise
+            await context.send_initial_metadata(((HEIGHT, str(height)),))
+            try:
+                request = method.request_type.FromString(data)
+            except DecodeError:
+                await context.abort(grpc.StatusCode.INTERNAL, "grpc: error unmarshalling request: unexpected EOF")
+                raise
+            try:
+                response = self._queries.call(method.path, request, height)
+            except StatusError as error:
+                await context.abort(_CODES[int(error.status)], error.message)
+                raise
+            return bytes(response.SerializeToString(deterministic=True))
+
+        return answer
+
+
+def _unknown(text: str) -> Behavior:
+    async def refuse(_: bytes, context: ByteContext) -> bytes:
+        await context.abort(grpc.StatusCode.UNIMPLEMENTED, text)
+        raise StatusError(Status.UNIMPLEMENTED, text)
+
+    return refuse
+
+
+def _asked_height(context: ByteContext) -> int:
+    """The height in the call's metadata; two values cancel each other, as on a real node."""
+    values = [str(value) for key, value in context.invocation_metadata() or () if key == HEIGHT]
+    if len(values) != 1:
+        return 0
+    try:
+        return int(values[0])
+    except ValueError:
+        problem = f'strconv.ParseInt: parsing "{values[0]}": invalid syntax'
+        text = f'Baseapp.RegisterGRPCServer: invalid height header "{HEIGHT}": {problem}'
+        raise HeightError(INVALID_REQUEST(text)) from None
+
+
+class GrpcServer:
+    """Serves until stopped; `port` is the bound one after start."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        queries: Queries,
+        *,
+        host: str,
+        port: int,
+        certificate: str = "",
+        key: str = "",
+    ) -> None:
+        self._server = grpc.aio.server(
+            options=[("grpc.max_receive_message_length", MAX_MESSAGE), ("grpc.so_reuseport", 0)]
+        )
+        handlers: list[Any] = [_QueryHandler(registry, queries), *reflection_handlers(registry, queries)]
+        self._server.add_generic_rpc_handlers(handlers)
+        state = HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(state, self._server)
+        self._health = state
+        self._address = f"{host}:{port}"
+        self._certificate, self._key = certificate, key
+        self.port = port
+
+    async def start(self) -> None:
+        if self._certificate:
+            self.port = self._server.add_secure_port(self._address, self._credentials())
+        else:
+            self.port = self._server.add_insecure_port(self._address)
+        await self._server.start()
+        await self._health.set("", health_pb2.HealthCheckResponse.SERVING)
+
+    def _credentials(self) -> grpc.ServerCredentials:
+        try:
+            pair = Path(self._key).read_bytes(), Path(self._certificate).read_bytes()
+        except OSError as error:
+            hint = "give PEM files in devnet.grpc_certificate and devnet.grpc_key"
+            raise ConfigurationError(f"can't read the gRPC certificate: {error}", hint=hint) from error
+        return grpc.ssl_server_credentials([pair])
+
+    async def stop(self, grace: float = 2.0) -> None:
+        await self._health.set("", health_pb2.HealthCheckResponse.NOT_SERVING)
+        await self._server.stop(grace)

@@ -1,0 +1,180 @@
+"""The LCD as a bare ASGI application: a request is matched, turned into a message, asked, and rendered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import parse_qsl
+
+from leasehold.chain.json_codec import JsonCodec
+from leasehold.chain.registry import Registry
+from leasehold.core.clock import NANOSECONDS, Clock
+from leasehold.core.errors import InvalidInput
+from leasehold.devnet.app.errors import INVALID_REQUEST, Status, StatusError
+from leasehold.devnet.app.queries import HeightError, Queries
+from leasehold.devnet.lcd.templates import Route, RouteTable
+
+MAX_BODY = 1_000_000
+HTTP_STATUS = {
+    Status.OK: 200, Status.CANCELLED: 408, Status.UNKNOWN: 500, Status.INVALID_ARGUMENT: 400,
+    Status.DEADLINE_EXCEEDED: 504, Status.NOT_FOUND: 404, Status.ALREADY_EXISTS: 409,
+    Status.PERMISSION_DENIED: 403, Status.RESOURCE_EXHAUSTED: 429, Status.FAILED_PRECONDITION: 400,
+    Status.ABORTED: 409, Status.OUT_OF_RANGE: 400, Status.UNIMPLEMENTED: 501, Status.INTERNAL: 500,
+    Status.UNAVAILABLE: 503, Status.DATA_LOSS: 500, Status.UNAUTHENTICATED: 401,
+}  # fmt: skip
+_HEIGHT_HEADERS = (b"x-cosmos-block-height", b"grpc-metadata-x-cosmos-block-height")
+_GRPC_TYPE = (b"grpc-metadata-content-type", b"application/grpc+cosmos-sdk-grpc-codec")
+_JSON = (b"content-type", b"application/json")
+_ALLOWED_HEADERS = {"accept", "content-type", "origin", "x-requested-with", "x-server-time", "accept-language"}
+_ALLOWED_METHODS = {"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"}
+
+Headers = list[tuple[bytes, bytes]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Fallback = Callable[[str, str], "tuple[int, Headers, bytes] | None"]
+
+
+class LcdApplication:
+    """REST routes over the query table.
+
+    `fallback(path, query)` may answer GET paths that are no LCD routes: the RPC methods some clients look for here.
+    """
+
+    def __init__(self, registry: Registry, queries: Queries, clock: Clock, fallback: Fallback | None = None) -> None:
+        self._queries = queries
+        self._codec = JsonCodec(registry)
+        self._clock = clock
+        self._fallback = fallback
+        self._routes = RouteTable(method for method in registry.methods if method.http)
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        status, headers, body = await self._respond(scope, receive)
+        headers.append((b"x-server-time", str(self._clock.now_ns() // NANOSECONDS).encode()))
+        headers.append((b"content-length", str(len(body)).encode()))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+
+    async def _respond(self, scope: dict[str, Any], receive: Receive) -> tuple[int, Headers, bytes]:
+        request = dict(scope["headers"])
+        headers: Headers = []
+        if b"origin" in request:
+            if scope["method"] == "OPTIONS" and b"access-control-request-method" in request:
+                return _preflight(request)
+            headers.append((b"access-control-allow-origin", b"*"))
+        path = scope["raw_path"].decode("latin-1").partition("?")[0]
+        verb = scope["method"]
+        if path.startswith("//"):
+            return 301, [*headers, (b"location", b"/" + path.lstrip("/").encode("latin-1"))], b""
+        found = self._routes.find(verb, path)
+        query = scope["query_string"].decode("latin-1")
+        if found is None:
+            if verb == "GET" and self._fallback and (answer := self._fallback(path, query)) is not None:
+                return answer
+            status, extra, body = _error(StatusError(Status.UNIMPLEMENTED, "Not Implemented"))
+            return status, headers + extra, body
+        body_in = b""
+        if found[0].body:
+            received = await _read(receive)
+            if received is None:
+                return _too_large(headers)
+            body_in = received
+        status, extra, body = self._answer(found, query, request, body_in)
+        return status, headers + extra, body
+
+    def _answer(
+        self, found: tuple[Route, list[str]], query: str, headers: dict[bytes, bytes], body: bytes
+    ) -> tuple[int, Headers, bytes]:
+        route, values = found
+        try:
+            message = self._message(route, values, query, body)
+        except InvalidInput as error:
+            return _error(StatusError(Status.INVALID_ARGUMENT, error.message))
+        try:
+            height = self._queries.resolve(_asked_height(headers))
+        except HeightError as failure:
+            status, extra, text = _error(StatusError(Status.UNKNOWN, failure.error.status_text))
+            return status, [*extra, (b"trailer", b"Grpc-Trailer-Content-Type")], text
+        shown = str(height).encode()
+        meta: Headers = [_GRPC_TYPE, (b"grpc-metadata-x-cosmos-block-height", shown)]
+        try:
+            response = self._queries.call(route.method.path, message, height)
+        except StatusError as error:
+            status, extra, text = _error(error)
+            return status, extra + meta, text
+        return 200, [_JSON, *meta, (b"x-cosmos-block-height", shown)], self._codec.encode(response)
+
+    def _message(self, route: Route, values: list[str], query: str, body: bytes) -> Any:
+        message = route.method.request_type()
+        if route.body:
+            self._codec.merge(message, body or b"{}")
+        for name, value in zip(route.names, values, strict=True):
+            self._codec.set_path(message, name, value)
+        if query and not route.body:
+            pairs = parse_qsl(query, keep_blank_values=True, encoding="utf-8", errors="replace")
+            self._codec.set_query(message, pairs, taken=route.names)
+        return message
+
+
+def _asked_height(headers: dict[bytes, bytes]) -> int:
+    for name in _HEIGHT_HEADERS:
+        if (text := headers.get(name)) is not None:
+            try:
+                return int(text)
+            except ValueError:
+                shown = text.decode("latin-1")
+                problem = f'strconv.ParseInt: parsing "{shown}": invalid syntax'
+                prefix = "Baseapp.RegisterGRPCServer: invalid height header"
+                raise HeightError(INVALID_REQUEST(f'{prefix} "x-cosmos-block-height": {problem}')) from None
+    return 0
+
+
+def _error(error: StatusError) -> tuple[int, Headers, bytes]:
+    body = json.dumps(
+        {"code": int(error.status), "message": error.message, "details": []}, ensure_ascii=False, separators=(",", ":")
+    )
+    return HTTP_STATUS[error.status], [_JSON], body.encode("utf-8", "replace")
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """The request body, or None when it is larger than the node takes."""
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        event = await receive()
+        if event["type"] != "http.request":
+            return b""
+        chunks.append(event.get("body", b""))
+        size += len(chunks[-1])
+        if size > MAX_BODY:
+            return None
+        if not event.get("more_body"):
+            return b"".join(chunks)
+
+
+def _too_large(headers: Headers) -> tuple[int, Headers, bytes]:
+    """The listener in front of the LCD is the RPC's: it refuses with a JSON-RPC object."""
+    answer = {
+        "jsonrpc": "2.0",
+        "error": {
+            "code": -32600,
+            "message": "Invalid Request",
+            "data": "error reading request body: http: request body too large",
+        },
+    }
+    return 400, [*headers, _JSON], json.dumps(answer, separators=(",", ":")).encode()
+
+
+def _preflight(request: dict[bytes, bytes]) -> tuple[int, Headers, bytes]:
+    wanted = request.get(b"access-control-request-headers", b"").decode("latin-1")
+    names = [name.strip().lower() for name in wanted.split(",") if name.strip()]
+    method = request[b"access-control-request-method"].decode("latin-1")
+    if method not in _ALLOWED_METHODS or any(name not in _ALLOWED_HEADERS for name in names):
+        return 403, [], b""
+    headers: Headers = [(b"access-control-allow-origin", b"*")]
+    if names:
+        canonical = ",".join("-".join(part.capitalize() for part in name.split("-")) for name in names)
+        headers.append((b"access-control-allow-headers", canonical.encode()))
+    return 200, headers, b""

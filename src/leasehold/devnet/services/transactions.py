@@ -1,0 +1,221 @@
+"""cosmos.tx.v1beta1.Service: simulating, broadcasting, finding and translating transactions."""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Callable
+from typing import Any
+
+from leasehold.chain.comet.blocks import tx_hash
+from leasehold.chain.comet.query import QuerySyntaxError, parse
+from leasehold.chain.transactions import UndecodableTransaction, decode_transaction
+from leasehold.core.clock import rfc3339
+from leasehold.core.errors import LeaseholdError
+from leasehold.devnet.app.abci import Event, TxResult
+from leasehold.devnet.app.application import ChainApplication
+from leasehold.devnet.app.context import Context
+from leasehold.devnet.app.errors import INVALID_HEIGHT, TX_IN_MEMPOOL, PlainError, Status, StatusError
+from leasehold.devnet.consensus.blockstore import IndexedTx
+from leasehold.devnet.consensus.mempool import TxInCache
+from leasehold.devnet.consensus.node import Node
+from leasehold.devnet.consensus.search import Searcher
+from leasehold.devnet.services.blocks import BlockService
+
+_SERVICE = "/cosmos.tx.v1beta1.Service/"
+_PACKAGE = "cosmos.tx.v1beta1."
+_UNLIMITED = 2**64 - 1
+_DESCENDING = 2
+_SYNC, _ASYNC = 2, 3
+
+
+class TransactionService:
+    """Transactions by hash, query or block, and on their way into one."""
+
+    def __init__(self, app: ChainApplication, node: Node, blocks: BlockService) -> None:
+        self._app = app
+        self._node = node
+        self._blocks = blocks
+        self._registry = app.registry
+
+    def handlers(self) -> dict[str, Callable[[Context, Any], Any]]:
+        return {
+            _SERVICE + "Simulate": self.simulate,
+            _SERVICE + "GetTx": self.get_tx,
+            _SERVICE + "BroadcastTx": self.broadcast,
+            _SERVICE + "GetTxsEvent": self.search,
+            _SERVICE + "GetBlockWithTxs": self.block_with_txs,
+            _SERVICE + "TxDecode": self.decode,
+            _SERVICE + "TxEncode": self.encode,
+        }
+
+    def _new(self, name: str, **fields: Any) -> Any:
+        return self._registry.new(_PACKAGE + name, **fields)
+
+    def _events(self, events: list[Event], *, index: bool) -> list[Any]:
+        return [
+            self._registry.new(
+                "tendermint.abci.Event",
+                type=event.type,
+                attributes=[{"key": key, "value": value, "index": index} for key, value in event.attributes],
+            )
+            for event in events
+        ]
+
+    def simulate(self, ctx: Context, request: Any) -> Any:
+        raw = request.tx_bytes
+        if not raw:
+            if not request.HasField("tx"):
+                raise StatusError(Status.INVALID_ARGUMENT, "empty txBytes is not allowed")
+            raw = self._encoded(request.tx)
+        outcome = self._app.simulate(raw)
+        limit = self._app.params.block_max_gas
+        result = self._registry.new(
+            "cosmos.base.abci.v1beta1.Result",
+            data=outcome.data,
+            events=self._events(outcome.events, index=False),
+            msg_responses=[self._registry.pack(response) for response in outcome.responses],
+        )
+        gas = {"gas_wanted": limit if limit > 0 else _UNLIMITED, "gas_used": outcome.gas_used}
+        return self._new("SimulateResponse", gas_info=gas, result=result)
+
+    def _encoded(self, tx: Any) -> bytes:
+        raw = self._new(
+            "TxRaw",
+            body_bytes=tx.body.SerializeToString(),
+            auth_info_bytes=tx.auth_info.SerializeToString(),
+            signatures=list(tx.signatures),
+        )
+        return bytes(raw.SerializeToString())
+
+    def broadcast(self, ctx: Context, request: Any) -> Any:
+        if not request.tx_bytes:
+            raise StatusError(Status.INVALID_ARGUMENT, "invalid empty tx")
+        if request.mode not in (_SYNC, _ASYNC):
+            raise PlainError("unsupported return type unspecified; supported types: sync, async")
+        shown = tx_hash(request.tx_bytes).hex().upper()
+        try:
+            checked = self._node.submit(request.tx_bytes)
+        except TxInCache:
+            checked = TxResult(code=TX_IN_MEMPOOL.code, codespace=TX_IN_MEMPOOL.codespace)
+        except LeaseholdError as error:
+            raise PlainError(error.message) from None
+        if request.mode == _ASYNC:
+            checked = TxResult()
+        response = self._registry.new(
+            "cosmos.base.abci.v1beta1.TxResponse",
+            txhash=shown,
+            code=checked.code,
+            codespace=checked.codespace,
+            raw_log=checked.log,
+            data="",
+        )
+        return self._new("BroadcastTxResponse", tx_response=response)
+
+    def get_tx(self, ctx: Context, request: Any) -> Any:
+        if not request.hash:
+            raise StatusError(Status.INVALID_ARGUMENT, "tx hash cannot be empty")
+        try:
+            digest = binascii.unhexlify(request.hash)
+        except (binascii.Error, ValueError) as error:
+            raise PlainError(_hex_fault(request.hash, error)) from None
+        found = self._node.store.tx(digest)
+        if found is None:
+            raise StatusError(Status.NOT_FOUND, f"tx not found: {request.hash}")
+        response = self._response(found)
+        tx = self._registry.unpack(response.tx)
+        return self._new("GetTxResponse", tx=tx, tx_response=response)
+
+    def _tx(self, raw: bytes) -> Any:
+        outer = self._registry.parse(_PACKAGE + "TxRaw", raw)
+        return self._new(
+            "Tx",
+            body=self._registry.parse(_PACKAGE + "TxBody", outer.body_bytes),
+            auth_info=self._registry.parse(_PACKAGE + "AuthInfo", outer.auth_info_bytes),
+            signatures=list(outer.signatures),
+        )
+
+    def _response(self, found: IndexedTx) -> Any:
+        stored = self._blocks.stored(found.height)
+        result = found.result
+        return self._registry.new(
+            "cosmos.base.abci.v1beta1.TxResponse",
+            height=found.height,
+            txhash=tx_hash(found.tx).hex().upper(),
+            codespace=result.codespace,
+            code=result.code,
+            data=(result.data or b"").hex().upper(),
+            raw_log=result.log,
+            info=result.info,
+            gas_wanted=result.gas_wanted,
+            gas_used=result.gas_used,
+            tx=self._registry.pack(self._tx(found.tx)),
+            timestamp=rfc3339(stored.block.header.time_ns, digits="seconds"),
+            events=self._events(result.events, index=True),
+        )
+
+    def search(self, ctx: Context, request: Any) -> Any:
+        text = request.query
+        if not text:
+            raise StatusError(Status.INTERNAL, "query cannot be empty")
+        try:
+            query = parse(text)
+        except QuerySyntaxError as error:
+            raise StatusError(Status.INTERNAL, f"failed to search for txs: {error}") from None
+        searcher = Searcher(self._node.store.connection)
+        places = sorted(searcher.txs(query), reverse=request.order_by == _DESCENDING)
+        page, limit = max(1, request.page), request.limit or (30 if request.page else len(places) or 1)
+        chosen = places[(page - 1) * limit : page * limit]
+        found = [tx for tx in (self._node.store.tx_at(place) for place in chosen) if tx is not None]
+        try:
+            responses = [self._response(tx) for tx in found]
+        except PlainError as error:
+            raise StatusError(Status.INTERNAL, str(error)) from None
+        return self._new(
+            "GetTxsEventResponse",
+            txs=[self._registry.unpack(response.tx) for response in responses],
+            tx_responses=responses,
+            total=len(places),
+        )
+
+    def block_with_txs(self, ctx: Context, request: Any) -> Any:
+        height, latest = request.height, self._node.height
+        if height < 1 or height > latest:
+            raise INVALID_HEIGHT(
+                f"requested height {height} but height must not be less than 1 "
+                f"or greater than the current height {latest}"
+            )
+        stored = self._blocks.stored(height)
+        txs = stored.block.txs
+        offset, limit = request.pagination.offset, request.pagination.limit or 100
+        if offset and offset >= len(txs):
+            raise PlainError(f"out of range: cannot paginate {len(txs)} txs with offset {offset} and limit {limit}")
+        chosen = [self._tx(raw) for raw in txs[offset : offset + limit]]
+        page = self._registry.new("cosmos.base.query.v1beta1.PageResponse", total=len(txs))
+        return self._new(
+            "GetBlockWithTxsResponse",
+            txs=chosen,
+            block_id=self._blocks.block_id(stored),
+            block=self._blocks.raw(stored),
+            pagination=page,
+        )
+
+    def decode(self, ctx: Context, request: Any) -> Any:
+        if not request.tx_bytes:
+            raise StatusError(Status.INVALID_ARGUMENT, "invalid empty tx bytes")
+        try:
+            decode_transaction(self._registry, request.tx_bytes)
+        except UndecodableTransaction as error:
+            raise PlainError(f"{error.message}: tx parse error") from None
+        return self._new("TxDecodeResponse", tx=self._tx(request.tx_bytes))
+
+    def encode(self, ctx: Context, request: Any) -> Any:
+        if not request.HasField("tx"):
+            raise StatusError(Status.INVALID_ARGUMENT, "invalid empty tx")
+        return self._new("TxEncodeResponse", tx_bytes=self._encoded(request.tx))
+
+
+def _hex_fault(text: str, error: Exception) -> str:
+    wrong = next((char for char in text if char not in "0123456789abcdefABCDEF"), None)
+    if wrong is not None:
+        return f"encoding/hex: invalid byte: U+{ord(wrong):04X} '{wrong}'"
+    return "encoding/hex: odd length hex string" if len(text) % 2 else str(error)
