@@ -232,7 +232,8 @@ class Recorder:
         return response
 
     def _sent(self, info: Info, msg: bytes) -> dict[str, Any]:
-        return {"sender": info.sender, "funds": self._world.shown_coins(info.funds), "msg": json.loads(msg)}
+        shown = self._world.with_tickers(json.loads(msg))
+        return {"sender": info.sender, "funds": self._world.shown_coins(info.funds), "msg": shown}
 
     def instantiate(self, deps: Deps, env: Env, info: Info, msg: bytes) -> Response:
         note = self._note(env, "instantiate", **self._sent(info, msg))
@@ -294,8 +295,8 @@ class World:
         if isinstance(value, list):
             return [self.expand(item) for item in value]
         if isinstance(value, str):
-            if value.startswith("@") and value[1:] in self.addresses:
-                return self.addresses[value[1:]]
+            if re.fullmatch(r"@[a-z0-9_]+", value):
+                return self.address(value)
             if value.startswith("#codestr:"):
                 return str(CODES[value.removeprefix("#codestr:")])
             if value.startswith("#code:"):
@@ -359,15 +360,15 @@ class World:
         return shown
 
     def shown_interchain(self, message: Interchain) -> dict[str, Any]:
-        return {message.kind: self._with_tickers(message.fields)}
+        return {message.kind: self.with_tickers(message.fields)}
 
-    def _with_tickers(self, value: Any) -> Any:
+    def with_tickers(self, value: Any) -> Any:
         if isinstance(value, dict):
             if value.keys() == {"denom", "amount"}:
                 return {"amount": value["amount"], "ticker": self._ticker(value["denom"])}
-            return {key: self._with_tickers(item) for key, item in value.items()}
+            return {key: self.with_tickers(item) for key, item in value.items()}
         if isinstance(value, list):
-            return [self._with_tickers(item) for item in value]
+            return [self.with_tickers(item) for item in value]
         return self.dex_tickers.get(value, value) if isinstance(value, str) else value
 
     def _ticker(self, denom: str) -> str:
