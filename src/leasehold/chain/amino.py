@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, cast
 
@@ -47,16 +47,21 @@ def sorted_json(value: object) -> str:
     return escape(_compact(value))
 
 
+def declared_json(value: object) -> str:
+    """The same with keys in the order the definitions declare them."""
+    return escape(_compact(value, in_order=list))
+
+
 def indented_json(value: object) -> str:
     """The same document with four-space indentation."""
     return escape(_indented(value, ""))
 
 
-def _compact(value: object) -> str:
+def _compact(value: object, in_order: Callable[[Iterable[str]], list[str]] = sorted) -> str:
     if isinstance(value, Mapping):
-        return "{" + ",".join(f"{quote(key)}:{_compact(value[key])}" for key in sorted(value)) + "}"
+        return "{" + ",".join(f"{quote(key)}:{_compact(value[key], in_order)}" for key in in_order(value)) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ",".join(map(_compact, value)) + "]"
+        return "[" + ",".join(_compact(item, in_order) for item in value) + "]"
     return _leaf(value)
 
 
@@ -129,6 +134,11 @@ class AminoEncoder:
         if descriptor.full_name == "google.protobuf.Any":
             return self.typed(self._types.unpack(message)) if cast(Any, message).type_url else None
         return self._encoded(message, descriptor, self._types.message_traits(descriptor).amino_encoding)
+
+    @staticmethod
+    def text_of_bytes(value: bytes) -> str:
+        """Bytes as they stand in amino JSON."""
+        return b64encode(value).decode()
 
     def _encoded(self, message: Message, descriptor: Descriptor, encoding: str) -> Any:
         if encoding == "key_field":

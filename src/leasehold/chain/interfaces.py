@@ -130,7 +130,7 @@ class Interfaces:
         found = self._leading.get(descriptor.full_name)
         if found is None:
             fields = (field for field in descriptor.fields if field.message_type is not None and not is_map(field))
-            found = tuple(field for field in fields if _holds_any(message_type(field), set()))
+            found = tuple(field for field in fields if holds_any(message_type(field)))
             self._leading[descriptor.full_name] = found
         return found
 
@@ -160,13 +160,26 @@ class Interfaces:
             raise UnknownType(text, field="type_url")
 
 
-def _holds_any(descriptor: Descriptor, seen: set[str]) -> bool:
+def holds_any(descriptor: Descriptor) -> bool:
+    """Whether an Any can stand anywhere inside a message of that type."""
+    found = _HOLDS_ANY.get(descriptor.full_name)
+    if found is None:
+        found = _HOLDS_ANY[descriptor.full_name] = _leads_to_any(descriptor, set())
+    return found
+
+
+_HOLDS_ANY: dict[str, bool] = {}
+
+
+def _leads_to_any(descriptor: Descriptor, seen: set[str]) -> bool:
     if descriptor.full_name == "google.protobuf.Any":
         return True
     if descriptor.full_name in seen:
         return False
     seen.add(descriptor.full_name)
-    return any(_holds_any(message_type(field), seen) for field in descriptor.fields if field.message_type is not None)
+    return any(
+        _leads_to_any(message_type(field), seen) for field in descriptor.fields if field.message_type is not None
+    )
 
 
 @lru_cache(maxsize=8)

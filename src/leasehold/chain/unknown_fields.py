@@ -9,8 +9,9 @@ from typing import cast
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
+from leasehold.chain.interfaces import interfaces
 from leasehold.chain.json_encoding import message_type
-from leasehold.chain.registry import MalformedMessage, Registry
+from leasehold.chain.registry import MalformedMessage, Registry, UnknownType
 
 NON_CRITICAL = 1 << 10
 MAXIMUM_DEPTH = 64
@@ -152,6 +153,8 @@ def _nested(types: Registry, descriptor: Descriptor, data: bytes, allow_non_crit
     if descriptor.full_name != "google.protobuf.Any":
         return met
     packed = types.parse("google.protobuf.Any", data)
+    if packed.type_url not in interfaces(types).registered:
+        raise UnknownType(f"unable to resolve type URL {packed.type_url}", field="type_url")
     inner = types.resolve(packed.type_url).DESCRIPTOR
     return met | _nested(types, cast(Descriptor, inner), packed.value, allow_non_critical, depth + 1)
 
