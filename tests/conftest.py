@@ -7,7 +7,7 @@ import os
 import random
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import pytest
 from leasehold.storage.embedded import ROLE, EmbeddedServer
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+PARAMETERS = ("LEASEHOLD_SEED", "LEASEHOLD_GOLDEN")
 
 # Wall-clock deadlines would fail tests on a busy machine; the seed, not a database of examples, repeats a run.
 hypothesis.settings.register_profile("leasehold", deadline=None, database=None)
@@ -30,9 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Fix the seed of the run before workers start, so that all of them share it."""
     # Settings of the caller's shell must not reach the code under test.
     for name in list(os.environ):
-        if name == "DATABASE_URL" or (
-            name.startswith("LEASEHOLD_") and name not in {"LEASEHOLD_SEED", "LEASEHOLD_GOLDEN"}
-        ):
+        if name == "DATABASE_URL" or (name.startswith("LEASEHOLD_") and not name.startswith(PARAMETERS)):
             del os.environ[name]
     os.environ.setdefault("LEASEHOLD_SEED", str(random.SystemRandom().randrange(2**32)))
     if config.option.hypothesis_seed is None:
@@ -56,6 +55,37 @@ def golden() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no recordings: neither LEASEHOLD_GOLDEN nor {folder} is a folder")
     return folder
+
+
+@pytest.fixture
+def share(record_property: Callable[[str, object], None]) -> Callable[[str, int, int], None]:
+    """Report, under a name, how many of how many recordings agree; the run's end prints them all."""
+
+    def report(name: str, agreed: int, total: int) -> None:
+        record_property("share", [name, agreed, total])
+
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the shares that tests reported and, for each file of golden tests, how many of them passed."""
+    counts: dict[str, list[int]] = {}
+    shares = []
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.getreports(outcome):
+            if report.when != "call":
+                continue
+            shares += [value for name, value in report.user_properties if name == "share"]
+            file = report.nodeid.partition("::")[0]
+            if file.startswith("tests/golden/"):
+                passed_total = counts.setdefault(file.removeprefix("tests/golden/"), [0, 0])
+                passed_total[0] += outcome == "passed"
+                passed_total[1] += 1
+    rows = [*shares, *([file, passed, total] for file, (passed, total) in sorted(counts.items()))]
+    if rows:
+        terminalreporter.section("agreement with the recordings")
+    for name, agreed, total in rows:
+        terminalreporter.write_line(f"{name:<40} {agreed:>6} of {total:<6} {100 * agreed / max(total, 1):6.2f} %")
 
 
 @pytest.fixture(scope="session")
