@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.golden.contract_programs import CODES, Build, build_for, programs
 
-from leasehold.core.addresses import Bech32Prefixes
+from leasehold.core.addresses import Bech32Prefixes, contract_address
 from leasehold.devnet.app.abci import Event
 from leasehold.devnet.state.store import OrderedMap, Overlay, Reader, Store
 from leasehold.devnet.wasm import interchain
@@ -264,7 +264,7 @@ class World:
 
     def __init__(self, case: dict[str, Any]) -> None:
         self.params: dict[str, Any] = case["params"]
-        self.addresses: dict[str, str] = case["addresses"]
+        self.addresses: dict[str, str] = _standard_addresses() | case["addresses"]
         self.names = {address: name for name, address in self.addresses.items()}
         self.build: Build = build_for(self.params["lpn"])
         self.tickers = {currency.bank_symbol: currency.ticker for currency in self.build.currencies}
@@ -284,9 +284,7 @@ class World:
 
     def address(self, name: str) -> str:
         known = self.addresses.get(name.removeprefix("@"))
-        if known is None:
-            known = Bech32Prefixes("chain").account_text(sha256(name.encode()).digest())
-        return known
+        return known or Bech32Prefixes("chain").account_text(sha256(name.encode()).digest())
 
     def expand(self, value: Any) -> Any:
         """Recorded JSON with addresses, denoms and code ids in place of their names."""
@@ -669,6 +667,16 @@ class World:
             base_amount, asset, quote_amount = edges[asset]
             amount = amount * quote_amount // base_amount
         return amount
+
+
+def _standard_addresses() -> dict[str, str]:
+    """Accounts of every case; a recording lists only those it shows."""
+    chain = Bech32Prefixes("chain")
+    users = ("owner", "dexadmin", "feeder1", "leaseadmin", "lender", "user", "escrow")
+    found = {name: chain.account_text(sha256(name.encode()).digest()) for name in users}
+    for number, name in enumerate(INSTANCES, 1):
+        found[name] = chain.account_text(contract_address(CODES[name], number))
+    return found
 
 
 def _shown(ticker: str, amount: int) -> dict[str, str]:
