@@ -30,17 +30,16 @@ def decode_base64(text: str, *, padded: bool = True) -> bytes:
 
 
 def _first_fault(text: str, alphabet: frozenset[str]) -> int | None:
-    length = len(text.rstrip("=")) if text.endswith("=") else len(text)
-    for position in range(length):
-        if text[position] not in alphabet:
-            # Padding in the middle is reported where it stands, once enough characters came before it.
+    position = next((at for at, char in enumerate(text) if char not in alphabet), len(text))
+    partial = position % 4
+    if position == len(text):
+        return None if partial == 0 else position - partial
+    if text[position] != "=" or partial < 2:
+        return position
+    if partial == 2:
+        if position + 1 == len(text):
+            return len(text)
+        if text[position + 1] != "=":
             return position
-    padding = len(text) - length
-    partial = length % 4
-    if padding == 0:
-        return None if partial == 0 else length - partial
-    if partial < 2:
-        return length
-    if padding == 4 - partial:
-        return None
-    return len(text) if padding < 4 - partial else length + 4 - partial
+    end = position + 4 - partial
+    return None if end == len(text) else end

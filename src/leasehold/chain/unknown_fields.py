@@ -20,6 +20,7 @@ _WIRE_NAMES = {0: "varint", 1: "fixed64", 2: "bytes", 3: "start_group", 4: "end_
 _VARINT, _FIXED64, _BYTES, _START_GROUP, _END_GROUP, _FIXED32 = range(6)
 
 TRUNCATED = "unexpected EOF"
+_LENGTH_DELIMITED = (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES, FieldDescriptor.TYPE_MESSAGE)
 _GO_PACKAGES = {
     "cosmos.tx.v1beta1": "tx",
     "cosmos.tx.signing.v1beta1": "signing",
@@ -142,10 +143,25 @@ def reject_unknown_fields(
                 f'could not consume field value for tagNum: {number}, wireType: "{_wire_name(wire)}"; {error.message}'
             )
             raise MalformedMessage(what, field="tx") from None
-        if field is not None and field.type == FieldDescriptor.TYPE_MESSAGE:
-            inner = data[varint(data, start)[1] : at]
-            met |= _nested(types, message_type(field), inner, allow_non_critical, depth + 1)
+        if field is not None and wire == _BYTES:
+            payload = data[varint(data, start)[1] : at]
+            if field.type == FieldDescriptor.TYPE_MESSAGE:
+                met |= _nested(types, message_type(field), payload, allow_non_critical, depth + 1)
+            else:
+                _check_payload(field, payload)
     return met
+
+
+def _check_payload(field: FieldDescriptor, payload: bytes) -> None:
+    if field.type == FieldDescriptor.TYPE_STRING:
+        try:
+            payload.decode()
+        except UnicodeDecodeError:
+            raise MalformedMessage(f"proto: field {field.full_name} contains invalid UTF-8", field="tx") from None
+    elif field.type != FieldDescriptor.TYPE_BYTES and not field.is_repeated:
+        # Only lists of numbers may be packed; a parser would take a packed single number for an unknown field.
+        name = "".join(part.capitalize() for part in field.name.split("_"))
+        raise MalformedMessage(f"proto: wrong wireType = {_BYTES} for field {name}", field="tx")
 
 
 def _nested(types: Registry, descriptor: Descriptor, data: bytes, allow_non_critical: bool, depth: int) -> bool:
@@ -160,15 +176,7 @@ def _nested(types: Registry, descriptor: Descriptor, data: bytes, allow_non_crit
 
 
 def _fits(field: FieldDescriptor, wire: int) -> bool:
-    if field.type in (
-        FieldDescriptor.TYPE_STRING,
-        FieldDescriptor.TYPE_BYTES,
-        FieldDescriptor.TYPE_MESSAGE,
-    ):
-        return wire == _BYTES
-    if wire == _BYTES and field.is_repeated:
-        return True
-    return wire == _scalar_wire(field)
+    return wire == _BYTES or (field.type not in _LENGTH_DELIMITED and wire == _scalar_wire(field))
 
 
 def _scalar_wire(field: FieldDescriptor) -> int:
@@ -188,8 +196,7 @@ def _unknown(descriptor: Descriptor, number: int, wire: int) -> str:
 
 
 def _mismatched(descriptor: Descriptor, field: FieldDescriptor, wire: int) -> str:
-    textual = (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES, FieldDescriptor.TYPE_MESSAGE)
-    wanted = _BYTES if field.type in textual else _scalar_wire(field)
+    wanted = _BYTES if field.type in _LENGTH_DELIMITED else _scalar_wire(field)
     return (
         f'Mismatched "{go_type(descriptor)}": '
         f'{{TagNum: {field.number}, GotWireType: "{_wire_name(wire)}" != WantWireType: "{_wire_name(wanted)}"}}'

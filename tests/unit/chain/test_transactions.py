@@ -108,6 +108,13 @@ def test_wire_types_must_match() -> None:
     """A known field in another wire type is refused."""
     text = 'Mismatched "*tx.TxBody": {TagNum: 2, GotWireType: "varint" != WantWireType: "bytes"}'
     assert refused(rebuilt(body=b"\x10\x01")) == text
+    assert refused(rebuilt(body=b"\x1a\x01\x01")) == "proto: wrong wireType = 2 for field TimeoutHeight"
+
+
+def test_text_must_be_utf8() -> None:
+    """A string that is no text is refused by the name of its field."""
+    text = "proto: field cosmos.tx.v1beta1.TxBody.memo contains invalid UTF-8"
+    assert refused(rebuilt(body=b"\x12\x01\xff")) == text
 
 
 def test_truncated_messages_are_refused() -> None:
