@@ -1,0 +1,1 @@
+"""The supply API: plain-text figures about the native token."""

@@ -11,8 +11,10 @@ from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.module import Module
 from leasehold.devnet.modules.auth import Auth
 from leasehold.devnet.modules.bank import Bank
+from leasehold.devnet.modules.counterparty import Counterparty
 from leasehold.devnet.modules.mint import Mint
 from leasehold.devnet.modules.tax import Tax
+from leasehold.devnet.modules.wasm import Wasm
 
 
 class Router(Protocol):
@@ -31,6 +33,8 @@ class Modules:
     bank: Bank
     tax: Tax
     mint: Mint
+    interchain: Counterparty
+    wasm: Wasm
     router: Router
 
     def all(self) -> list[Module]:
@@ -44,7 +48,7 @@ class Modules:
 
 GENESIS_ORDER = (
     "auth", "bank", "distribution", "staking", "slashing", "gov", "mint", "ibc", "evidence", "transfer",
-    "interchainaccounts", "authz", "feegrant", "vestings", "tax", "wasm",
+    "interchainaccounts", "authz", "feegrant", "vestings", "tax", "counterparty", "wasm",
 )  # fmt: skip
 BEGIN_ORDER = ("mint", "distribution", "slashing", "evidence", "staking", "ibc", "authz", "wasm")
 END_ORDER = ("gov", "staking", "feegrant", "ibc", "wasm")
@@ -57,6 +61,8 @@ def assemble(identity: Identity, registry: Registry, router: Router) -> Modules:
         bank=Bank(identity, registry),
         tax=Tax(identity, registry),
         mint=Mint(identity, registry),
+        interchain=Counterparty(identity, registry),
+        wasm=Wasm(identity, registry),
         router=router,
     )
     for module in modules.all():

@@ -1,0 +1,1 @@
+"""How the development chain begins: accounts, validators, parameters, protocols."""
