@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -77,3 +78,31 @@ def test_ready_goes_to_the_supervisor_or_to_people(capsys: pytest.CaptureFixture
         assert pipe.read() == "listening on http://h:1\n"
     service.announcer("x", None)("listening on http://h:1")
     assert capsys.readouterr().err == "x ready: listening on http://h:1\n"
+
+
+COMMAND = """
+import subprocess
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from leasehold.cli.main import main
+
+def run(context):
+    context.ready(f"listening on {context.settings.url('supply_api')}")
+    print(context.home, flush=True)
+
+module = ModuleType("leasehold.supply_api.service")
+module.__spec__ = ModuleSpec(module.__name__, None)
+module.run = run
+sys.modules[module.__name__] = module
+main()
+"""
+
+
+def test_the_command_runs_its_service_and_ends_with_it(tmp_path: Path) -> None:
+    """From the command line to the service's `run` and back: options, ready line, home, exit code."""
+    arguments = ["--port-offset", "5", "supply-api", "--home", str(tmp_path)]
+    done = subprocess.run([sys.executable, "-c", COMMAND, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{tmp_path}\n"
+    assert done.stderr == "supply-api ready: listening on http://127.0.0.1:8087\n"
