@@ -160,12 +160,12 @@ sys.addaudithook(_guard)
 
 
 @pytest.fixture(autouse=True)
-def loopback_only(request: pytest.FixtureRequest) -> Iterator[None]:
+def loopback_only(request: pytest.FixtureRequest) -> Iterator[NetworkGuard]:
     """Fail a test that reaches beyond loopback, even if the code under test swallowed the refusal."""
     _guard.attempts.clear()
     _guard.armed = request.node.get_closest_marker("network") is None
     try:
-        yield
+        yield _guard
     finally:
         _guard.armed = False
     if _guard.attempts:
