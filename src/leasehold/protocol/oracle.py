@@ -14,6 +14,7 @@ from leasehold.protocol.price import IDENTITY, Price, add, add_exact, cross, inv
 
 SECOND = 1_000_000_000
 ALARM_UNIT = 10**18
+_EXACT = 2**100
 
 
 class PriceConfig(NamedTuple):
@@ -60,7 +61,8 @@ def average(observations: Iterable[Observation], config: PriceConfig, now: int, 
     """The price of one edge at an instant, from observations in the order they came."""
     since = config.valid_since(now)
     valid = [observation for observation in observations if observation.at > since]
-    if len({observation.feeder for observation in valid}) < config.feeders_needed(registered):
+    needed = config.feeders_needed(registered)
+    if needed > len(valid) or (needed > 1 and needed > len({observation.feeder for observation in valid})):
         raise NoPrice("No price")
     result: Price | None = None
     for sample in _samples(valid, since, config):
@@ -71,22 +73,30 @@ def average(observations: Iterable[Observation], config: PriceConfig, now: int, 
 
 
 def _samples(valid: list[Observation], since: int, config: PriceConfig) -> Iterator[Price]:
-    position, last = 0, None
-    for number in range(1, config.samples_number + 1):
-        end = since + number * config.sample_period
-        latest: dict[str, Price] = {}
-        while position < len(valid) and valid[position].at <= end:
-            latest[valid[position].feeder] = valid[position].price
-            position += 1
-        if latest:
-            last = _mean(list(latest.values()))
-        if last is not None:
+    period, left = config.sample_period, config.samples_number
+    end = since + period
+    latest: dict[str, Price] = {}
+    last: Price | None = None
+    for feeder, at, value in valid:
+        while at > end:
+            if latest:
+                last = _mean(list(latest.values()))
+                latest = {}
+            if last is not None:
+                yield last
+            end += period
+            left -= 1
+        latest[feeder] = value
+    if latest:
+        last = _mean(list(latest.values()))
+    if last is not None:
+        for _ in range(left):
             yield last
 
 
 def _mean(prices: list[Price]) -> Price:
     result = prices[0]
-    if len(prices) == 1:
+    if len(prices) == 1 or (prices.count(result) == len(prices) and max(result) < _EXACT):
         return result
     for value in prices[1:]:
         result = add(result, value)
@@ -97,6 +107,9 @@ def _mean(prices: list[Price]) -> Price:
 
 
 def _fold(previous: Price, sample: Price, discount: int) -> Price:
+    # Both parts of one price add up to it again, exactly, while no product comes near 128 bits.
+    if sample == previous and 0 < discount < MILLE and max(sample) < _EXACT:
+        return sample
     weighted = multiply_permille(sample, discount)
     if weighted is None:
         raise OverflowOf("*", sample, discount)

@@ -1,4 +1,7 @@
-"""The oracle contract: who feeds, what is asked, and what governance may change."""
+"""The oracle contract: who feeds, what is asked, and what governance may change.
+
+Storage: `config`, `tree`, `feeders`, and `feeder/<address>`, the number a feeder's observations bear.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,7 @@ DELIVERY = b'{"price_alarm":[]}'
 _CONFIG = b"config"
 _TREE = b"tree"
 _FEEDERS = b"feeders"
+_NUMBER = b"feeder/"
 
 _config = msgspec.json.Decoder(wire.PriceConfig)
 
@@ -77,7 +81,8 @@ class Oracle(Native):
                 raise ContractError(f"[Oracle] Unsupported price Price({legs})")
         since = _price_config(case.storage).valid_since(case.now)
         fed_prices = [(fed.amount.ticker, fed.amount_quote.ticker, fed.value()) for fed in msg.prices]
-        Feeds(case.storage, self._memory).add(case.info.sender, case.now, since, fed_prices)
+        number = int(_stored(case.storage, _NUMBER + case.info.sender.encode()))
+        Feeds(case.storage, self._memory).add(number, case.now, since, fed_prices)
         return Response()
 
     def execute_add_price_alarm(self, case: Case, msg: wire.AddPriceAlarm) -> Response:
@@ -114,6 +119,10 @@ class Oracle(Native):
         if msg.feeder_address in feeders:
             raise ContractError("[Oracle] Given address already registered as a price feeder")
         case.storage.set(_FEEDERS, msgspec.json.encode([*feeders, msg.feeder_address]))
+        number = _NUMBER + msg.feeder_address.encode()
+        if case.storage.get(number) is None:  # a feeder that comes back keeps the number its observations bear
+            known = sum(1 for _ in case.storage.iterate(_NUMBER, _NUMBER[:-1] + b"0"))
+            case.storage.set(number, b"%d" % known)
         return Response()
 
     def sudo_remove_feeder(self, case: Case, msg: wire.Feeder) -> Response:

@@ -1,5 +1,8 @@
 """Observations of feeders in storage, and the prices made of them.
 
+Under `feed/<base>/<quote>` there is a line per observation, oldest first: instant, both legs, and the number under
+which the feeder is known. Feeding appends a line and drops old ones; nothing is parsed for it.
+
 A price is a pure function of the stored bytes, the configuration and the instant, so it is computed once and
 remembered: in one block many contracts ask for the same one.
 """
@@ -9,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from leasehold.devnet.wasm.contract import Storage
 from leasehold.protocol.errors import ComputationOverflow, NoPrice, ProtocolError
 from leasehold.protocol.oracle import Observation, PriceConfig, average
@@ -18,10 +19,6 @@ from leasehold.protocol.price import Price
 
 _FEED = b"feed/"
 _KEPT = 4096
-
-Row = tuple[str, int, str, str]
-_rows = msgspec.msgpack.Decoder(list[Row])
-_encode = msgspec.msgpack.Encoder().encode
 
 
 class Memory:
@@ -32,10 +29,13 @@ class Memory:
         self._prices: dict[Any, Price | ProtocolError] = {}
 
     def observations(self, stored: bytes) -> list[Observation]:
+        """Stored observations, oldest first; the list is not to be changed."""
         found = self._parsed.get(stored)
         if found is None:
-            rows = _rows.decode(stored)
-            found = [Observation(feeder, at, Price(int(amount), int(quote))) for feeder, at, amount, quote in rows]
+            found = []
+            for line in stored.decode().splitlines():
+                at, amount, quote, feeder = line.split(" ")
+                found.append(Observation(feeder, int(at), Price(int(amount), int(quote))))
             self.remember(stored, found)
         return found
 
@@ -68,16 +68,20 @@ class Feeds:
         self._storage = storage
         self._memory = memory
 
-    def add(self, feeder: str, now: int, since: int, prices: Iterable[tuple[str, str, Price]]) -> None:
-        """Append a feeder's prices and drop what is too old to count."""
+    def add(self, feeder: int, now: int, since: int, prices: Iterable[tuple[str, str, Price]]) -> None:
+        """Append the prices of a feeder, known by its number, and drop what is too old to count."""
         for base, quote, value in prices:
             key = _key(base, quote)
-            stored = self._storage.get(key)
-            kept = [] if stored is None else [seen for seen in self._memory.observations(stored) if seen.at > since]
-            kept.append(Observation(feeder, now, value))
-            encoded = _encode([(seen.feeder, seen.at, str(seen.price[0]), str(seen.price[1])) for seen in kept])
-            self._memory.remember(encoded, kept)
-            self._storage.set(key, encoded)
+            stored = self._storage.get(key) or b""
+            known = self._memory.observations(stored)
+            old = next((number for number, seen in enumerate(known) if seen.at > since), len(known))
+            cut = 0
+            for _ in range(old):
+                cut = stored.index(b"\n", cut) + 1
+            line = f"{now} {value.amount} {value.quote} {feeder}\n"
+            fresh = stored[cut:] + line.encode()
+            self._memory.remember(fresh, [*known[old:], Observation(str(feeder), now, value)])
+            self._storage.set(key, fresh)
 
     def price(self, base: str, quote: str, config: PriceConfig, now: int, registered: int) -> Price:
         """The price of one edge at an instant."""
