@@ -6,7 +6,7 @@ Storage: `dex_admin`, `platform`, `protocol/<name>` and `expected`, the instanti
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -27,7 +27,7 @@ from leasehold.devnet.wasm.contract import (
     WasmMigrate,
 )
 from leasehold.protocol.messages import admin as wire
-from leasehold.protocol.messages.values import MigrationSpec, ProtocolMigrations
+from leasehold.protocol.messages.values import ExecuteSpec, MigrationSpec, ProtocolMigrations
 
 VERSION = "0.6.2"
 VOID_RELEASE = "void-release"
@@ -38,6 +38,17 @@ _PROTOCOL = b"protocol/"
 _EXPECTED = b"expected"
 _PARTS = ("leaser", "lpp", "oracle", "profit", "reserve")
 _PLATFORM_PARTS = ("timealarms", "treasury")
+
+T = TypeVar("T")
+Parts = dict[str, Any] | None
+
+
+class Migrations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Migrations of the platform's contracts, and of each protocol's with the release it goes to."""
+
+    platform: Parts
+    protocol: dict[str, tuple[str, Parts]]
+
 
 _protocol = msgspec.json.Decoder(wire.Protocol)
 _platform = msgspec.json.Decoder(wire.Platform)
@@ -120,29 +131,29 @@ class Admin(Native):
         return self._register(case, msg.name, msg.protocol)
 
     def sudo_migrate_contracts(self, case: Case, msg: wire.MigrateContracts) -> Response:
-        spec = msgspec.convert(msg.migration_spec, wire.ExecuteContracts)
+        spec = msgspec.convert(msg.migration_spec, Migrations)
         response, after = Response(), Response()
         platform = msgspec.to_builtins(self._platform(case)) | {"admin": case.env.contract}
-        for part, given in _given(spec.platform, ("admin", *_PLATFORM_PARTS)):
+        for part, given in _given(spec.platform, ("admin", *_PLATFORM_PARTS), MigrationSpec):
             release = case.querier.smart(platform[part], b'{"platform_package_release":{}}')
-            _migrate(platform[part], _migration(given), release, msg.to_release, response, after)
+            _migrate(platform[part], given, release, msg.to_release, response, after)
         for contracts, (release_id, parts) in self._paired(case, spec.protocol):
             target = {"software": msg.to_release, "protocol": release_id}
-            for part, given in _given(parts, _PARTS):
+            for part, given in _given(parts, _PARTS, MigrationSpec):
                 address = getattr(contracts, part)
                 release = case.querier.smart(address, b'{"protocol_package_release":{}}')
-                _migrate(address, _migration(given), release, target, response, after)
+                _migrate(address, given, release, target, response, after)
         response.messages += after.messages
         return response
 
     def sudo_execute_contracts(self, case: Case, msg: wire.ExecuteContracts) -> Response:
         response = Response()
         platform = msgspec.to_builtins(self._platform(case))
-        for part, given in _given(msg.platform, _PLATFORM_PARTS):
-            response.send(WasmExecute(platform[part], msgspec.json.encode(given["message"])))
-        for contracts, parts in self._paired(case, msg.protocol):
-            for part, given in _given(parts, _PARTS):
-                response.send(WasmExecute(getattr(contracts, part), msgspec.json.encode(given["message"])))
+        for part, given in _given(msg.platform, _PLATFORM_PARTS, ExecuteSpec):
+            response.send(WasmExecute(platform[part], msgspec.json.encode(given.message)))
+        for contracts, parts in self._paired(case, msgspec.convert(msg.protocol, dict[str, Parts])):
+            for part, given in _given(parts, _PARTS, ExecuteSpec):
+                response.send(WasmExecute(getattr(contracts, part), msgspec.json.encode(given.message)))
         return response
 
     # -- queries -------------------------------------------------------------------------------------------------
@@ -206,16 +217,12 @@ class Admin(Native):
             yield protocol.contracts, specs[name]
 
 
-def _given(specs: Any, parts: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+def _given(specs: Parts, parts: tuple[str, ...], kind: type[T]) -> Iterator[tuple[str, T]]:
     """What was given for each part: all of them, `{"some":…}` of them, or nothing."""
-    chosen = specs.get("some", specs) if isinstance(specs, dict) else {}
+    chosen = (specs or {}).get("some", specs) or {}
     for part in parts:
         if chosen.get(part) is not None:
-            yield part, chosen[part]
-
-
-def _migration(given: Any) -> MigrationSpec:
-    return msgspec.convert(given, MigrationSpec)
+            yield part, msgspec.convert(chosen[part], kind)
 
 
 def _migrations(

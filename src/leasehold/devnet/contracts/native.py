@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+import msgspec
+
 from leasehold.devnet.wasm.contract import (
     ContractError,
     ContractTrap,
@@ -114,6 +116,8 @@ class Native:
             return entry()
         except SerdeError as error:
             raise ContractError(error.message) from error
+        except msgspec.ValidationError as error:
+            raise ContractError(f"kind: Serialization, error: {error}") from error
         except ArithmeticTrap as error:
             raise ContractTrap(error.message) from error
         except ProtocolError as error:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from leasehold.devnet.wasm.contract import Storage
+from leasehold.devnet.wasm.contract import ContractError, Storage
+from leasehold.protocol.errors import ComputationOverflow
 from leasehold.protocol.messages.values import PriceAlarm
 from leasehold.protocol.oracle import alarm_key
 from leasehold.protocol.price import Price
@@ -51,7 +52,7 @@ class PriceAlarms:
 
     def fired(self, ticker: str, current: Price) -> Iterator[str]:
         """Subscribers whose alarm a price fires: those below first, each side by normalised price, then address."""
-        norm = alarm_key(current).to_bytes(_NORM, "big")
+        norm = _norm(current)
         below, above = _BELOW + ticker.encode() + b"/", _ABOVE + ticker.encode() + b"/"
         for key, _ in self._storage.iterate(below, below + norm):
             yield key[len(below) + _NORM :].decode()
@@ -78,5 +79,12 @@ class PriceAlarms:
 def _index(subscriber: str, alarm: PriceAlarm) -> Iterator[bytes]:
     for side, value in ((_BELOW, alarm.below), (_ABOVE, alarm.above)):
         if value is not None:
-            norm = alarm_key(value.value()).to_bytes(_NORM, "big")
-            yield side + value.amount.ticker.encode() + b"/" + norm + subscriber.encode()
+            yield side + value.amount.ticker.encode() + b"/" + _norm(value.value()) + subscriber.encode()
+
+
+def _norm(value: Price) -> bytes:
+    try:
+        return alarm_key(value).to_bytes(_NORM, "big")
+    except ComputationOverflow as error:
+        text = "[Oracle] [Market Price; Alarm] Overflow during normalizing the market price"
+        raise ContractError(text) from error

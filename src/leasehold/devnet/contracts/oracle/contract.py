@@ -31,7 +31,7 @@ from leasehold.protocol.errors import ComputationOverflow, NoPrice, ProtocolErro
 from leasehold.protocol.messages import oracle as wire
 from leasehold.protocol.messages.timealarms import AlarmsStatus
 from leasehold.protocol.messages.values import PackageRelease, ProtocolName, ProtocolRelease
-from leasehold.protocol.price import IDENTITY, Price, cross
+from leasehold.protocol.price import IDENTITY, Price, cross, inverse
 
 VERSION = "0.6.2"
 DELIVERY = b'{"price_alarm":[]}'
@@ -169,8 +169,7 @@ class Oracle(Native):
             try:
                 known[edge.ticker] = value = leg if above == IDENTITY else cross(leg, above)
             except ComputationOverflow as overflow:
-                text = f"({self._debug(leg, edge.ticker, edge.parent)}.cross_with"
-                text += f"({self._debug(above, edge.parent, tree.root)}))"
+                text = self._crossed(leg, (edge.ticker, edge.parent), above, (edge.parent, tree.root))
                 raise ContractError(f"[Oracle] Overflow during cross rate calculation. `{text}`") from overflow
             yield edge.ticker, value
 
@@ -179,14 +178,20 @@ class Oracle(Native):
         self._check_supported(tree, ticker)
         registered = len(_feeders(case.storage))
         feeds = Feeds(case.storage, self._memory)
-
-        def edge_price(base: str, quote: str) -> Price:
+        result = IDENTITY
+        for edge in tree.path_to_root(ticker):
+            assert edge.parent is not None
             try:
-                return feeds.price(base, quote, config, case.now, registered)
+                leg = feeds.price(edge.ticker, edge.parent, config, case.now, registered)
+                result = leg if edge.ticker == ticker else cross(result, leg)
             except rules.OverflowOf as overflow:
-                raise self._overflown(overflow, base, quote) from overflow
-
-        return tree.base_price(ticker, edge_price)
+                raise self._overflown(overflow, edge.ticker, edge.parent) from overflow
+            except ComputationOverflow as overflow:
+                text = self._crossed(result, (ticker, edge.ticker), leg, (edge.ticker, edge.parent))
+                raise ContractError(
+                    f"[Oracle] [Market Price; Feeds] Computation overflow during `{text}`"
+                ) from overflow
+        return result
 
     def _check_supported(self, tree: SwapTree, ticker: str) -> None:
         if ticker not in tree.by_ticker:
@@ -204,6 +209,9 @@ class Oracle(Native):
         else:
             text = f"({left}.lossy_mul(BoundPercent(Permilles({overflow.right}))))"
         return ContractError(f"[Oracle] [Market Price; Feeds] Computation overflow during `{text}`")
+
+    def _crossed(self, left: Price, of_left: tuple[str, str], right: Price, of_right: tuple[str, str]) -> str:
+        return f"({self._debug(left, *of_left)}.cross_with({self._debug(right, *of_right)}))"
 
     def _debug(self, value: Price, base: str, quote: str) -> str:
         legs = (value.amount, base), (value.quote, quote)
@@ -226,8 +234,12 @@ class Oracle(Native):
         stable = self._currencies.stable
         if msg.currency == stable:
             return _price_json(IDENTITY, stable, stable).encode()
-        base = self._base_price(case, msg.currency)
-        value = rules.stable_price(base, self._base_price(case, stable))
+        base, quote = self._base_price(case, msg.currency), inverse(self._base_price(case, stable))
+        try:
+            value = cross(base, quote)
+        except ComputationOverflow as overflow:
+            text = self._crossed(base, (msg.currency, self._base), quote, (self._base, stable))
+            raise ContractError(f"[Oracle] Overflow during cross rate calculation. `{text}`") from overflow
         return _price_json(value, msg.currency, stable).encode()
 
     def query_base_currency(self, case: Case, msg: Any) -> str:
