@@ -6,7 +6,7 @@ It reaches into uvicorn's internals, so it is written for one version of it, whi
 
 from __future__ import annotations
 
-from enum import IntEnum
+import socket
 from typing import Any, ClassVar
 
 import httptools
@@ -21,6 +21,7 @@ from leasehold.serving.envelopes import (
     URI_TOO_LONG,
     Problem,
 )
+from leasehold.serving.memoryfiles import MemoryFile, send
 from leasehold.serving.watch import Watch
 from leasehold.serving.wires import Waiting, render_problem
 
@@ -28,15 +29,12 @@ WRITTEN_FOR_UVICORN = "0.54.0"
 MAX_TARGET = 8192
 MAX_HEADERS = 100
 WRITE_BUFFER = 256 * 1024
+# Up to here copying the body behind its head is cheaper than a vectored write.
+SMALL_BODY = 8 * 1024
 LINGER_BYTES = 4 * 1024 * 1024
 
-
-class _State(IntEnum):
-    """Where the parser stands in the current message."""
-
-    IDLE = 0
-    HEAD = 1
-    BODY = 2
+# Where the parser stands in the current message; plain numbers, because they are compared several times a request.
+IDLE, HEAD, BODY = range(3)
 
 
 class _Refusal(Exception):
@@ -78,7 +76,8 @@ class Connection(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
-        self.state = _State.IDLE
+        self.state = IDLE
+        self.begun = 0
         self.deadline = self.watch.head_deadline
         # The started, perhaps finished, cycle; uvicorn's `cycle` is the one parsed last, perhaps still queued.
         self.started: Any = None
@@ -91,6 +90,9 @@ class Connection(HttpToolsProtocol):
         self.body_bytes = 0
         self.lingered = 0
         self.peer = ""
+        self.descriptor = -1
+        # The same socket as the transport's, made for the first large body; never closed from here.
+        self.socket: socket.socket | None = None
         self.limit_key: str | None = None
         self.behind_proxy = False
 
@@ -103,6 +105,9 @@ class Connection(HttpToolsProtocol):
         self.peer = self.client[0] if self.client else ""
         self.behind_proxy = limiter.is_proxy(self.peer)
         self.limit_key = limiter.key(self.peer)
+        plain = transport.get_extra_info("sslcontext") is None
+        if plain and (bare := transport.get_extra_info("socket")) is not None:
+            self.descriptor = bare.fileno()
         self.watch.connections.add(self)
         self.application.measures.fast.connections = len(self.watch.connections)
         if len(self.watch.connections) > self.watch.max_connections:
@@ -118,6 +123,10 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _forget(self) -> None:
+        if self.socket is not None:
+            self.socket.detach()
+            self.socket = None
+        self.descriptor = -1
         self.watch.connections.discard(self)
         self.application.measures.fast.connections = len(self.watch.connections)
 
@@ -127,7 +136,7 @@ class Connection(HttpToolsProtocol):
             if self.lingered > LINGER_BYTES:
                 self.transport.abort()
             return
-        if self.state is _State.HEAD:
+        if self.state == HEAD:
             self.head_bytes += len(data)
         while data:
             try:
@@ -144,7 +153,7 @@ class Connection(HttpToolsProtocol):
                 cause = error.__context__
                 self._refuse(cause.problem if isinstance(cause, _Refusal) else BAD_REQUEST)
                 return
-        if self.state is _State.HEAD and self.head_bytes > self.application.limits.header_bytes:
+        if self.state == HEAD and self.head_bytes > self.application.limits.header_bytes:
             self._refuse(HEAD_TOO_LARGE if self.headers else URI_TOO_LONG)
 
     def handle_websocket_upgrade(self) -> None:
@@ -158,7 +167,7 @@ class Connection(HttpToolsProtocol):
         elif self._busy():
             # A running handler has its own time limit.
             self.deadline = self.watch.idle_deadline
-        elif self.state is _State.HEAD:
+        elif self.state == HEAD:
             self._refuse(REQUEST_TIMEOUT)
         else:
             self.transport.close()
@@ -184,7 +193,7 @@ class Connection(HttpToolsProtocol):
         if self.transport.is_closing() or self.ending:
             return
         self.pipeline.clear()
-        if self.state is _State.IDLE or not self.transport.can_write_eof():
+        if self.state == IDLE or not self.transport.can_write_eof():
             self.transport.close()
             return
         # Closing with unread data resets the connection, and the peer may lose the answer it is owed.
@@ -198,7 +207,8 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self.url = b""
         self.headers = []
-        self.state = _State.HEAD
+        self.state = HEAD
+        self.begun += 1
         self.settled = False
         self.head_bytes = 0
         self.body_bytes = 0
@@ -207,7 +217,7 @@ class Connection(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         # What comes after the head is a trailer; nobody asked for it.
-        if self.state is _State.HEAD:
+        if self.state == HEAD:
             self.headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
@@ -219,7 +229,7 @@ class Connection(HttpToolsProtocol):
             else:
                 self._check_head()
                 self._pass_on()
-        self.state = _State.BODY
+        self.state = BODY
 
     def on_body(self, body: bytes) -> None:
         if self.settled:
@@ -231,7 +241,7 @@ class Connection(HttpToolsProtocol):
             self.depart()
 
     def on_message_complete(self) -> None:
-        self.state = _State.IDLE
+        self.state = IDLE
         if not self.settled:
             super().on_message_complete()
 
@@ -240,7 +250,7 @@ class Connection(HttpToolsProtocol):
         if self.ending or self.transport.is_closing():
             return
         if not self.flow.write_paused:
-            self.deadline = self.watch.idle_deadline if self.state is _State.IDLE else self.watch.head_deadline
+            self.deadline = self.watch.idle_deadline if self.state == IDLE else self.watch.head_deadline
         self._advance()
 
     # Answering
@@ -316,10 +326,11 @@ class Connection(HttpToolsProtocol):
             return
         self.application.measures.refused(problem.status)
         head, body = render_problem(self.application, problem, None)
-        waiting = Waiting((self._finished(head, self.application.ids.fresh(), keep_alive=False), body), close=True)
-        broken = self.cycle if self.state is _State.BODY and not self.settled else None
+        end = b"x-request-id: " + self.application.ids.fresh() + b"\r\nconnection: close\r\n\r\n"
+        waiting = Waiting((head, self.watch.date_line, end, body), close=True)
+        broken = self.cycle if self.state == BODY and not self.settled else None
         # What can't be parsed is a message all the same, and its sender may not be done.
-        self.state = _State.HEAD
+        self.state = HEAD
         self.settled = True
         if broken is not None and broken is self.started:
             self._abandon(broken, waiting)
@@ -342,18 +353,40 @@ class Connection(HttpToolsProtocol):
             self.transport.writelines(waiting.parts)
         self.depart()
 
-    def _deliver(self, parts: tuple[bytes, ...], keep_alive: bool) -> None:
+    def _deliver(
+        self, head: bytes, request_id: bytes, body: bytes, keep_alive: bool, file: MemoryFile | None = None
+    ) -> None:
         """Write an answer now, or put it behind those that are not out yet."""
         self.server_state.total_requests += 1
-        if self.pipeline or self.flow.write_paused or self._running():
-            self.pipeline.appendleft((Waiting(parts, not keep_alive), None))  # type: ignore[arg-type]
+        end = b"\r\n\r\n" if keep_alive else b"\r\nconnection: close\r\n\r\n"
+        head = b"".join((head, self.watch.date_line, b"x-request-id: ", request_id, end))
+        started = self.started
+        if self.pipeline or self.flow.write_paused or (started is not None and not started.response_complete):
+            self.pipeline.appendleft((Waiting((head, body), not keep_alive), None))  # type: ignore[arg-type]
             self.flow.pause_reading()
             return
         self.deadline = self.watch.idle_deadline
-        self.transport.writelines(parts)
+        if len(body) < SMALL_BODY:
+            self.transport.write(head + body)
+        elif file is not None and self.descriptor >= 0 and not self.transport.get_write_buffer_size():
+            self._send_file(head, body, file)
+        else:
+            self.transport.writelines((head, body))
         if not keep_alive:
             self.transport.close()
 
-    def _finished(self, head: bytes, request_id: bytes, keep_alive: bool) -> bytes:
-        end = b"\r\n\r\n" if keep_alive else b"\r\nconnection: close\r\n\r\n"
-        return b"".join((head, self.watch.date_line, b"x-request-id: ", request_id, end))
+    def _send_file(self, head: bytes, body: bytes, file: MemoryFile) -> None:
+        """Send past the transport, which holds nothing back just now, and leave it what the socket does not take."""
+        try:
+            if self.socket is None:
+                self.socket = socket.socket(fileno=self.descriptor)
+            sent = send(self.socket, head, len(body), file)
+        except OSError:
+            # The peer is gone; the transport will be told the same.
+            self.transport.abort()
+            return
+        rest = sent - len(head)
+        if rest < 0:
+            self.transport.writelines((head[sent:], body))
+        elif rest < len(body):
+            self.transport.write(memoryview(body)[rest:])

@@ -1,14 +1,26 @@
-"""The fast path: a request for a known snapshot is a dictionary lookup, answered before ASGI starts."""
+"""The fast path: a request for a known snapshot is a dictionary lookup, answered before ASGI starts.
+
+Clients that poll send the same bytes again and again. What the parser made of a request that stood alone in its
+packet is remembered under those bytes, so the next one is a lookup of the whole request; since parsing depends on
+nothing but the bytes, this decides nothing that the parser would decide otherwise.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from leasehold.serving.application import Application
-from leasehold.serving.connection import MAX_HEADERS, Connection
+from leasehold.serving.connection import IDLE, MAX_HEADERS, Connection
 from leasehold.serving.envelopes import problem_of
+from leasehold.serving.measures import FastPath
 from leasehold.serving.negotiation import not_modified
+from leasehold.serving.snapshots import Snapshot, SnapshotTable
 from leasehold.serving.watch import Watch
 from leasehold.serving.wires import lines, render, render_problem
 
+MEMO_ENTRIES = 2048
+MEMO_BYTES = 1024
 _NOTED = frozenset(
     (b"accept-encoding", b"if-none-match", b"origin", b"x-request-id", b"x-forwarded-for", b"x-real-ip", b"host")
 )
@@ -16,12 +28,43 @@ _NOTED = frozenset(
 _UNUSUAL = frozenset((b"content-length", b"transfer-encoding", b"upgrade", b"trailer"))
 
 
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a GET or HEAD says that matters to a snapshot."""
+
+    target: bytes
+    head_only: bool
+    accept: bytes | None
+    match: bytes | None
+    origin: bytes | None
+
+
 class SnapshotProtocol(Connection):
     """A connection that answers snapshots itself: 200, 304 and 429, for GET and HEAD."""
 
+    memo: ClassVar[dict[bytes, Ask]]
+    table: ClassVar[SnapshotTable]
+    counts: ClassVar[FastPath]
+    ask: Ask | None = None
+
+    def data_received(self, data: bytes) -> None:
+        ask = self.memo.get(data)
+        if ask is not None and self.state == IDLE and not self.ending and not self.behind_proxy:
+            snapshot = self.table.entries.get(ask.target)
+            if snapshot is not None:
+                self._reply(ask, snapshot, self.limit_key, self.application.ids.fresh(), True)
+                return
+        alone = self.begun + 1 if self.state == IDLE else -1
+        self.ask = None
+        super().data_received(data)
+        if self.ask is not None and self.begun == alone and self.state == IDLE and len(data) <= MEMO_BYTES:
+            if len(self.memo) >= MEMO_ENTRIES:
+                self.memo.clear()
+            self.memo[data] = self.ask
+
     def _answered_early(self) -> bool:
         """Answer the current head from a snapshot; False leaves it to the ordinary path."""
-        snapshot = self.application.snapshots.entries.get(self.url)
+        snapshot = self.table.entries.get(self.url)
         if snapshot is None:
             return False
         parser = self.parser
@@ -55,37 +98,50 @@ class SnapshotProtocol(Connection):
         if hosts != 1:
             return False
         keep_alive = (plain or parser.should_keep_alive()) and parser.get_http_version() == "1.1"
-        application = self.application
-        wire = snapshot.rendered.get(accept)
-        if wire is None:
-            wire = render(application, self.url, snapshot, accept)
-        fast = application.measures.fast
-        request_id = application.ids.given_or_fresh(given_id)
+        limiter = self.application.limiter
         key = self.limit_key
         if self.behind_proxy:
-            key = application.limiter.key(application.limiter.client(self.peer, forwarded, real_ip))
-        allowed = b"" if application.cors.any else lines(application.cors.headers(origin))
-        body = None
-        if key is not None and wire.bucket is not None and (wait := wire.bucket.take(key, application.limiter.now())):
-            fast.limited += 1
-            head, body = render_problem(application, problem_of(application.limiter.refusal(wait)), origin)
-        elif match is not None and (match == wire.etag or not_modified(match, wire.etag)):
-            fast.not_modified += 1
-            head = wire.unchanged + allowed
-        else:
-            fast.full += 1
-            head = wire.full + allowed
-            body = wire.body
-        head = self._finished(head, request_id, keep_alive)
-        if body is None or method == b"HEAD":
-            self._deliver((head,), keep_alive)
-        else:
-            fast.body_bytes += len(body)
-            self._deliver((head, body), keep_alive)
+            key = limiter.key(limiter.client(self.peer, forwarded, real_ip))
+        ask = Ask(self.url, method == b"HEAD", accept, match, origin)
+        if keep_alive and given_id is None:
+            self.ask = ask
+        self._reply(ask, snapshot, key, self.application.ids.given_or_fresh(given_id), keep_alive)
         return True
+
+    def _reply(self, ask: Ask, snapshot: Snapshot, key: str | None, request_id: bytes, keep_alive: bool) -> None:
+        application = self.application
+        counts = self.counts
+        wire = snapshot.rendered.get(ask.accept)
+        if wire is None:
+            wire = render(application, ask.target, snapshot, ask.accept)
+        body = b""
+        if key is not None and wire.bucket is not None and (wait := wire.bucket.take(key, application.limiter.now())):
+            counts.limited += 1
+            head, body = render_problem(application, problem_of(application.limiter.refusal(wait)), ask.origin)
+        else:
+            if ask.match is not None and (ask.match == wire.etag or not_modified(ask.match, wire.etag)):
+                counts.not_modified += 1
+                head = wire.unchanged
+            else:
+                counts.full += 1
+                head = wire.full
+                body = wire.body
+            if not application.cors.any:
+                head += lines(application.cors.headers(ask.origin))
+        if ask.head_only:
+            body = b""
+        counts.body_bytes += len(body)
+        self._deliver(head, request_id, body, keep_alive, wire.file if body is wire.body else None)
 
 
 def bound(application: Application, watch: Watch, *, fast_path: bool) -> type[Connection]:
     """The protocol class of one server, with or without the fast path."""
     base = SnapshotProtocol if fast_path else Connection
-    return type("Bound" + base.__name__, (base,), {"application": application, "watch": watch})
+    members = {
+        "application": application,
+        "watch": watch,
+        "memo": {},
+        "table": application.snapshots,
+        "counts": application.measures.fast,
+    }
+    return type("Bound" + base.__name__, (base,), members)

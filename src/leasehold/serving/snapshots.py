@@ -15,6 +15,7 @@ import zstandard
 
 from leasehold.core.clock import rfc3339
 from leasehold.serving.envelopes import JSON
+from leasehold.serving.memoryfiles import MemoryFile
 
 # Below this a compressed body saves less than its extra headers cost.
 SMALLEST_COMPRESSED = 256
@@ -32,6 +33,7 @@ class Variant:
     encoding: str
     body: bytes
     etag: bytes
+    file: MemoryFile | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -88,7 +90,7 @@ def variants_of(body: bytes) -> dict[str, Variant]:
         bodies["gzip"] = gzip.compress(body, _GZIP_LEVEL, mtime=0)
         bodies["zstd"] = zstandard.ZstdCompressor(_ZSTD_LEVEL).compress(body)
     return {
-        encoding: Variant(encoding, data, b'"' + digest + _SUFFIX[encoding].encode() + b'"')
+        encoding: Variant(encoding, data, b'"' + digest + _SUFFIX[encoding].encode() + b'"', MemoryFile.of(data))
         for encoding, data in bodies.items()
         if encoding == "identity" or len(data) < len(body)
     }

@@ -11,6 +11,7 @@ from leasehold.serving.application import Application
 from leasehold.serving.cors import Headers
 from leasehold.serving.envelopes import Problem
 from leasehold.serving.limits import Bucket
+from leasehold.serving.memoryfiles import MemoryFile
 from leasehold.serving.snapshots import Snapshot
 
 # Accept-Encoding spellings remembered per snapshot; browsers know a handful.
@@ -26,6 +27,7 @@ class Wire:
     body: bytes
     etag: bytes
     bucket: Bucket | None
+    file: MemoryFile | None
 
 
 class Waiting:
@@ -55,6 +57,7 @@ def render(application: Application, target: bytes, snapshot: Snapshot, accept: 
         body=variant.body,
         etag=variant.etag,
         bucket=application.limiter.buckets.get(application.rate_of(target)),
+        file=variant.file,
     )
     if len(snapshot.rendered) < MAX_SPELLINGS:
         snapshot.rendered[accept] = wire

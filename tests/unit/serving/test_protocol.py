@@ -353,3 +353,50 @@ def test_too_many_connections(make_server: Callable[..., Any]) -> None:
             assert (answer.status, answer.headers["retry-after"]) == (503, "1")
         first.send(GET)
         assert first.receive().status == 200
+
+
+def test_remembered_bytes_inside_a_body_stay_a_body(server: Any) -> None:
+    """A body that spells a request seen before is not taken for one."""
+    with server.connect() as wire:
+        wire.send(GET)
+        assert wire.receive().status == 200
+        head = b"POST /api/things HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+        wire.send(head + b"Content-Length: %d\r\n\r\n" % len(GET))
+        time.sleep(0.05)
+        wire.send(GET)
+        assert wire.receive().status == 400
+        wire.send(GET)
+        assert wire.receive().status == 200
+
+
+def test_remembered_bytes_follow_the_table(make_server: Callable[..., Any]) -> None:
+    """The same request gets the new content once it is published, and 503 once it is withdrawn."""
+    server = make_server(fast_path=True)
+    snapshots = server.application.snapshots
+    with server.connect() as wire:
+        for content in ("one", "two"):
+
+            async def publish(content: str = content) -> None:
+                await snapshots.publish("/api/prices", content, height=1, time_ns=0)
+
+            server.run(publish)
+            for _ in range(2):
+                wire.send(GET)
+                assert wire.receive().json == content
+        snapshots.withdraw("/api/prices")
+        wire.send(GET)
+        assert wire.receive().json["error"]["message"] == "Prices not yet available"
+
+
+def test_what_is_remembered_is_bounded(make_server: Callable[..., Any]) -> None:
+    """Clients that never repeat themselves don't fill the memory."""
+    server = make_server(fast_path=True)
+    with server.connect() as wire:
+        for number in range(2100):
+            wire.send(b"GET /api/free HTTP/1.1\r\nHost: %d\r\n\r\n" % number)
+            assert wire.receive().status == 200
+        wire.send(b"GET /api/free HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 2000 + b"\r\n\r\n")
+        assert wire.receive().status == 200
+        memo = next(iter(server.watch.connections)).memo
+        assert 0 < len(memo) <= 2048
+        assert max(len(request) for request in memo) <= 1024

@@ -1,0 +1,228 @@
+"""Snapshots against nginx: one worker each, the same bytes, interleaved in one run, the load on the other core.
+
+    python -m benchmarks.serving [--seconds 2] [--rounds 3] [--connections 32]
+
+Prints requests per second and the ratio for 2, 20 and 100 KB bodies, plain, with a browser's Accept-Encoding (nginx
+has a precompressed gzip beside each file, the best it can be given), and for 304s. Exit code 1 when a ratio is below
+0.8 of nginx or 304s are slower than 200s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gzip
+import json
+import os
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+SIZES = (2, 20, 100)
+BROWSER = "gzip, deflate, br, zstd"
+TARGET = 0.8
+SERVER_CORE, LOAD_CORE = "0", "1"
+
+
+def body_of(kilobytes: int) -> bytes:
+    """JSON of about that size that compresses as real answers do."""
+    source = random.Random(kilobytes)
+    rows = []
+    size = 0
+    while size < kilobytes * 1024:
+        row = {
+            "ticker": source.choice("ABCDEF") * 4,
+            "price": f"{source.random():.12f}",
+            "height": source.randrange(10**7),
+        }
+        rows.append(row)
+        size += len(json.dumps(row)) + 2
+    return json.dumps({"rows": rows}).encode()
+
+
+@dataclass(frozen=True)
+class Case:
+    """One comparison: a size and the headers of its requests (an ETag is filled in per server)."""
+
+    name: str
+    kilobytes: int
+    headers: tuple[str, ...] = ()
+    conditional: bool = False
+
+
+CASES = [
+    *(Case(f"{size} KB plain", size) for size in SIZES),
+    *(Case(f"{size} KB browser", size, (f"Accept-Encoding: {BROWSER}",)) for size in SIZES),
+    *(Case(f"{size} KB 304", size, (), conditional=True) for size in SIZES),
+]
+
+NGINX = """
+worker_processes 1;
+daemon off;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+user {user};
+events {{ worker_connections 1024; }}
+http {{
+  access_log off;
+  sendfile on;
+  tcp_nopush on;
+  keepalive_requests 1000000000;
+  open_file_cache max=100 inactive=60s;
+  open_file_cache_valid 60s;
+  gzip_static on;
+  default_type application/json;
+  client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3;
+  uwsgi_temp_path {folder}/t4; scgi_temp_path {folder}/t5;
+  server {{ listen 127.0.0.1:{port}; root {folder}/files; }}
+}}
+"""
+
+
+async def serve() -> None:
+    """The child process: snapshots with the limiter on and this client exempt; prints its port."""
+    from leasehold.core.settings import Limits
+    from leasehold.serving.application import Application
+    from leasehold.serving.envelopes import ApplicationDialect
+    from leasehold.serving.routes import Registry
+    from leasehold.serving.service import serving
+
+    registry = Registry("Benchmark", version="1", dialect=ApplicationDialect())
+    application = Application(registry, limits=Limits(exempt=("127.0.0.0/8",)))
+    for size in SIZES:
+        await application.snapshots.publish(
+            f"/{size}.json", body_of(size), height=1, time_ns=10**18, cache_control="public, max-age=10"
+        )
+    async with serving(application) as running:
+        print(running.port, flush=True)
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+
+@contextmanager
+def leasehold() -> Iterator[int]:
+    """Our server, pinned; yields its port."""
+    command = ["taskset", "-c", SERVER_CORE, sys.executable, "-m", "benchmarks.serving", "--serve"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        yield int(process.stdout.readline())
+        process.stdin.close()
+        process.wait(10)
+
+
+@contextmanager
+def nginx(folder: Path, port: int) -> Iterator[int]:
+    """nginx with the same bytes as files, pinned to the same core."""
+    files = folder / "files"
+    files.mkdir()
+    for size in SIZES:
+        (files / f"{size}.json").write_bytes(body_of(size))
+        (files / f"{size}.json.gz").write_bytes(gzip.compress(body_of(size), 6))
+    folder.chmod(0o755)
+    user = "root" if os.geteuid() == 0 else os.environ.get("USER", "nobody")
+    configuration = folder / "nginx.conf"
+    configuration.write_text(NGINX.format(folder=folder, port=port, user=user))
+    process = subprocess.Popen(["taskset", "-c", SERVER_CORE, "nginx", "-c", str(configuration), "-p", str(folder)])
+    try:
+        for _ in range(100):
+            try:
+                fetch(port, "/2.json")
+                break
+            except OSError:
+                time.sleep(0.05)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def fetch(port: int, path: str, *headers: str) -> dict[str, str]:
+    """Headers of an answer."""
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}")
+    for header in headers:
+        name, _, value = header.partition(": ")
+        request.add_header(name, value)
+    with urllib.request.urlopen(request) as answer:
+        return {name.lower(): value for name, value in answer.headers.items()}
+
+
+def measure(port: int, case: Case, seconds: float, connections: int) -> float:
+    """Requests per second of one burst of load."""
+    path = f"/{case.kilobytes}.json"
+    headers = list(case.headers)
+    if case.conditional:
+        headers.append(f"If-None-Match: {fetch(port, path)['etag']}")
+    command = ["taskset", "-c", LOAD_CORE, "wrk", "-t1", f"-c{connections}", f"-d{seconds}s"]
+    for header in headers:
+        command += ["-H", header]
+    output = subprocess.run(
+        [*command, f"http://127.0.0.1:{port}{path}"], check=True, capture_output=True, text=True
+    ).stdout
+    failed = re.search(r"Non-2xx or 3xx responses: (\d+)|Socket errors: (.*)", output)
+    if failed:
+        raise SystemExit(f"{case.name} on port {port}: {failed[0]}")
+    found = re.search(r"Requests/sec:\s+([\d.]+)", output)
+    assert found is not None, output
+    return float(found[1])
+
+
+def missing() -> list[str]:
+    return [tool for tool in ("nginx", "wrk", "taskset") if shutil.which(tool) is None]
+
+
+def compare(seconds: float, rounds: int, connections: int) -> bool:
+    """Run everything interleaved, print the table, say whether the targets hold."""
+    ours: dict[str, list[float]] = {case.name: [] for case in CASES}
+    theirs: dict[str, list[float]] = {case.name: [] for case in CASES}
+    with tempfile.TemporaryDirectory() as name, leasehold() as our_port, nginx(Path(name), our_port + 1) as nginx_port:
+        for _ in range(rounds):
+            for case in CASES:
+                ours[case.name].append(measure(our_port, case, seconds, connections))
+                theirs[case.name].append(measure(nginx_port, case, seconds, connections))
+    print(f"{'case':<16} {'leasehold/s':>12} {'nginx/s':>12} {'ratio':>7}")
+    good = True
+    for case in CASES:
+        mine, other = ours[case.name], theirs[case.name]
+        # Neighbouring bursts are compared with each other, so that a busy machine disturbs both alike.
+        ratio = statistics.median(a / b for a, b in zip(mine, other, strict=True))
+        good = good and (case.conditional or ratio >= TARGET)
+        print(f"{case.name:<16} {statistics.median(mine):>12,.0f} {statistics.median(other):>12,.0f} {ratio:>7.2f}")
+    for size in SIZES:
+        share = statistics.median(a / b for a, b in zip(ours[f"{size} KB 304"], ours[f"{size} KB plain"], strict=True))
+        good = good and share >= 1.0
+        print(f"304s at {size} KB run at {share:.2f} of our own 200s")
+    return good
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        import uvloop
+
+        uvloop.run(serve())
+        return 0
+    if absent := missing():
+        print(f"serving: not run, install {' '.join(absent)} first (apt-get install nginx wrk util-linux)")
+        return 0
+    good = compare(options.seconds, options.rounds, options.connections)
+    print("targets hold" if good else f"a target is missed: {TARGET} of nginx, and 304s no slower than 200s")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
