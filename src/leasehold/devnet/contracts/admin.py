@@ -13,7 +13,13 @@ import msgspec
 from leasehold.core.addresses import predictable_contract_address
 from leasehold.devnet.contracts.build import PlatformBuild
 from leasehold.devnet.contracts.native import Case, Native, software_release
-from leasehold.devnet.contracts.platform import check_contract, check_sender, checked_address, storage_key_text
+from leasehold.devnet.contracts.platform import (
+    check_contract,
+    check_platform_migration,
+    check_sender,
+    checked_address,
+    storage_key_text,
+)
 from leasehold.devnet.wasm import replies
 from leasehold.devnet.wasm.contract import (
     ContractError,
@@ -73,7 +79,7 @@ class Admin(Native):
         platform = msg.contracts.platform
         for address in (platform.timealarms, platform.treasury):
             check_contract(case.querier, address, self.tag)
-        case.storage.set(_DEX_ADMIN, checked_address(case.querier, msg.dex_admin, self.tag).encode())
+        case.storage.set(_DEX_ADMIN, msg.dex_admin.encode())
         case.storage.set(_PLATFORM, msgspec.json.encode(platform))
         for name, protocol in sorted(msg.contracts.protocol.items()):
             self._register(case, name, protocol)
@@ -98,14 +104,12 @@ class Admin(Native):
         address, _ = replies.instantiated(reply)
         if address != expected:
             raise ContractError(
-                f"{self.tag} Instantiated smart contract's address doesn't match expected one!"
-                f" Reported: {address}, expected: {expected}"
+                f'{self.tag} Contract returned wrong address! Expected "{expected}", but got "{address}"!'
             )
         reported = case.querier.contract_info(address).code_id
         if reported != code_id:
             raise ContractError(
-                f"{self.tag} Instantiated smart contract's code ID doesn't match expected one!"
-                f" Reported: {reported}, expected: {code_id}"
+                f'{self.tag} Contract returned wrong code id! Expected "{code_id}", but got "{reported}"!'
             )
         return Response()
 
@@ -177,6 +181,10 @@ class Admin(Native):
             raise ContractError(f"{self.tag} [Std] kind: Other, error: type: {kind}; key: {key} not found")
         return stored
 
+    def on_migrate(self, case: Case, msg: bytes) -> Response:
+        check_platform_migration(self.codec, self._release, msg)
+        return Response()
+
     def query_platform_package_release(self, case: Case, msg: Any) -> Any:
         return self._release
 
@@ -210,10 +218,12 @@ class Admin(Native):
         known = dict(self._protocols(case))
         for name in specs:
             if name not in known:
-                raise ContractError(f"{self.tag} Found an extra protocol! Protocol's friendly name: {name}")
+                text = "No protocol set of contracts exists for this protocol name! Protocol's friendly name:"
+                raise ContractError(f"{self.tag} {text} {name}")
         for name, protocol in known.items():
             if name not in specs:
-                raise ContractError(f"{self.tag} Missing protocol! Protocol's friendly name: {name}")
+                text = "Protocol not mentioned under either migration messages, or post-migration execution messages!"
+                raise ContractError(f"{self.tag} {text} Protocol's friendly name: {name}")
             yield protocol.contracts, specs[name]
 
 

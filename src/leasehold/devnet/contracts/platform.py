@@ -6,10 +6,14 @@ Texts are those of the real contracts; each caller puts its own tag in front.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from leasehold.devnet.contracts.native import Case
 from leasehold.devnet.wasm.contract import BankCoin, ContractError, Env, Event, Querier, WasmExecute
 from leasehold.protocol.currencies import Currency
+from leasehold.protocol.errors import Refused
+from leasehold.protocol.messages.values import SoftwareRelease
+from leasehold.protocol.serde import Codec, Empty, Wire
 
 UNAUTHORIZED = "[Access Control] Unauthorized access!"
 INVALID_ADDRESS = "kind: Other, error: parse failed"
@@ -72,6 +76,31 @@ def emit_coin(event: Event, key: str, amount: int, ticker: str) -> None:
 def time_alarm(timealarms: str, at_ns: int) -> WasmExecute:
     """The message that sets the sender's time alarm."""
     return WasmExecute(timealarms, b'{"add_alarm":{"time":"%d"}}' % at_ns)
+
+
+class PlatformMigration(Wire, frozen=True):
+    """How a contract of the platform is told to migrate."""
+
+    rust_name: ClassVar[str] = "MigrationMessage"
+    migrate_from: SoftwareRelease
+    to_release: str
+    message: Empty
+
+
+def check_platform_migration(codec: Codec, current: SoftwareRelease, msg: bytes) -> None:
+    """Refuse a migration that aims at another release or comes from another package."""
+    migration = codec.decode(PlatformMigration, msg)
+    if migration.to_release != current.id:
+        raise Refused(
+            "[Versioning] The package release does not match the currently migration target! The current package's"
+            f' release is "{current.id}", the release being migrated to is "{migration.to_release}".'
+        )
+    before = migration.migrate_from.code.name
+    if before != current.code.name:
+        raise Refused(
+            f'[Versioning] The package names do not match! The current package is "{before}", the new package is'
+            f' "{current.code.name}".'
+        )
 
 
 def storage_key_text(namespace: str, key: bytes) -> str:

@@ -16,7 +16,7 @@ from leasehold.devnet.contracts.build import ProtocolBuild
 from leasehold.devnet.contracts.dex import Account, DexCoin, Outcome, Stage, unsupported
 from leasehold.devnet.contracts.native import Case, Native
 from leasehold.devnet.contracts.platform import UNAUTHORIZED, check_contract, check_sender, time_alarm
-from leasehold.devnet.contracts.release import protocol_release
+from leasehold.devnet.contracts.release import check_migration, protocol_release
 from leasehold.devnet.wasm import interchain
 from leasehold.devnet.wasm.contract import BankCoin, BankSend, ContractError, Event, Reply, Response
 from leasehold.protocol import events
@@ -52,7 +52,7 @@ class OpenIca(msgspec.Struct, frozen=True):
     dex: ConnectionParams
 
     def __str__(self) -> str:
-        return "IcaConnector(OpenIca)"
+        return "IcaConnector(Idle)"
 
 
 class Idle(msgspec.Struct, frozen=True):
@@ -141,7 +141,7 @@ class Profit(Native):
     # -- messages ------------------------------------------------------------------------------------------------
 
     def on_instantiate(self, case: Case, msg: wire.Instantiate) -> Response:
-        for address in (msg.treasury, msg.timealarms, msg.oracle):
+        for address in (msg.treasury, msg.oracle, msg.timealarms):
             check_contract(case.querier, address, self.tag)
         case.storage.set(_OWNER, case.info.sender.encode())
         case.storage.set(_TIMEALARMS, msg.timealarms.encode())
@@ -192,6 +192,10 @@ class Profit(Native):
         if isinstance(state, dex.Delivery):
             return self._followed(case, state.on_reply(case))
         raise unsupported("handle reply", state)
+
+    def on_migrate(self, case: Case, msg: bytes) -> Response:
+        check_migration(self.codec, self._release, msg)
+        return Response()
 
     # -- answers of the interchain modules -----------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import msgspec
 
 from leasehold.devnet.contracts.build import PlatformBuild
 from leasehold.devnet.contracts.native import Case, Native, software_release
-from leasehold.devnet.contracts.platform import check_contract
+from leasehold.devnet.contracts.platform import check_contract, check_platform_migration
 from leasehold.devnet.wasm.contract import (
     ContractError,
     Event,
@@ -119,6 +119,10 @@ class TimeAlarms(Native):
 
     def query_contract_version(self, case: Case, msg: Any) -> Any:
         return self._release.code.version
+
+    def on_migrate(self, case: Case, msg: bytes) -> Response:
+        check_platform_migration(self.codec, self._release, msg)
+        return Response()
 
     def query_platform_package_release(self, case: Case, msg: Any) -> Any:
         return self._release

@@ -11,7 +11,7 @@ import msgspec
 
 from leasehold.devnet.contracts.build import PlatformBuild
 from leasehold.devnet.contracts.native import Case, Native, software_release
-from leasehold.devnet.contracts.platform import check_contract, check_sender, time_alarm
+from leasehold.devnet.contracts.platform import check_contract, check_platform_migration, check_sender, time_alarm
 from leasehold.devnet.wasm.contract import BankCoin, ContractError, Event, Response, WasmExecute
 from leasehold.protocol import events, rewards
 from leasehold.protocol.messages import treasury as wire
@@ -123,6 +123,10 @@ class Treasury(Native):
     def query_calculate_rewards(self, case: Case, msg: Any) -> int:
         config = self._load(case)
         return config.tvl_to_apr.value().apr(sum(pool.tvl for pool in self._pools(case, config)))
+
+    def on_migrate(self, case: Case, msg: bytes) -> Response:
+        check_platform_migration(self.codec, self._release, msg)
+        return Response()
 
     def query_platform_package_release(self, case: Case, msg: Any) -> Any:
         return self._release

@@ -11,11 +11,12 @@ from typing import Any
 import msgspec
 
 from leasehold.devnet.contracts.build import ProtocolBuild
-from leasehold.devnet.contracts.native import Case, Native, software_release
+from leasehold.devnet.contracts.native import Case, Native
 from leasehold.devnet.contracts.oracle.alarms import PriceAlarms
 from leasehold.devnet.contracts.oracle.feeds import Feeds, Memory
 from leasehold.devnet.contracts.oracle.tree import SwapTree, check_tree, stored_tree
 from leasehold.devnet.contracts.platform import INVALID_ADDRESS, check_contract
+from leasehold.devnet.contracts.release import check_migration, protocol_release
 from leasehold.devnet.wasm.contract import (
     ContractError,
     Event,
@@ -30,7 +31,7 @@ from leasehold.protocol import oracle as rules
 from leasehold.protocol.errors import ComputationOverflow, NoPrice, ProtocolError
 from leasehold.protocol.messages import oracle as wire
 from leasehold.protocol.messages.timealarms import AlarmsStatus
-from leasehold.protocol.messages.values import PackageRelease, ProtocolName, ProtocolRelease
+from leasehold.protocol.messages.values import PackageRelease
 from leasehold.protocol.price import IDENTITY, Price, cross, inverse
 
 VERSION = "0.6.2"
@@ -58,12 +59,12 @@ class Oracle(Native):
         self._currencies = build.currencies
         self._base = build.currencies.lpn.ticker
         self._memory = Memory()
-        release = software_release(build.release, "oracle", VERSION, 3)
-        protocol = ProtocolRelease(build.release, ProtocolName(build.name, build.network))
-        self._release = PackageRelease(release, protocol)
+        self._release = protocol_release(build, "oracle", VERSION, 3)
 
     def refused(self, error: ProtocolError) -> ContractError:
-        return ContractError(f"[Oracle] [Market Price; Feeds] {error.message}")
+        if isinstance(error, NoPrice | ComputationOverflow):
+            return ContractError(f"[Oracle] [Market Price; Feeds] {error.message}")
+        return super().refused(error)
 
     # -- messages ------------------------------------------------------------------------------------------------
 
@@ -108,6 +109,10 @@ class Oracle(Native):
         if not reply.ok:
             event.attributes.append(("details", reply.error or ""))
         return Response(events=[event])
+
+    def on_migrate(self, case: Case, msg: bytes) -> Response:
+        check_migration(self.codec, self._release, msg)
+        return Response()
 
     # -- governance ----------------------------------------------------------------------------------------------
 
