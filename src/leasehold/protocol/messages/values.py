@@ -9,6 +9,7 @@ import msgspec
 from leasehold.protocol import position
 from leasehold.protocol.currencies import CurrencySet, check_currency
 from leasehold.protocol.errors import Refused
+from leasehold.protocol.interest import HOUR
 from leasehold.protocol.price import Price, price
 from leasehold.protocol.scalars import (
     U16,
@@ -204,7 +205,12 @@ class Liability(Lax, frozen=True):
     recalc_time: Duration
 
     def __post_init__(self) -> None:
-        self.value().checked()
+        if not (
+            0 < self.initial <= self.healthy < self.first_liq_warn < self.second_liq_warn < self.third_liq_warn
+            and self.third_liq_warn < self.max
+            and self.recalc_time >= HOUR
+        ):
+            self.value().checked()
 
     def value(self) -> position.Liability:
         """The thresholds as the arithmetic wants them."""
