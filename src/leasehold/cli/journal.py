@@ -16,19 +16,26 @@ class Journal:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path = folder / f"{name}.log"
         self.last_line = ""
+        self.lost = 0
         self._bound = bound
         self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 (held open for the life of the service)
 
     def write(self, data: bytes) -> None:
-        """Append what a service said."""
+        """Append what a service said; what a full disk refuses is counted in `lost`, so that the service goes on."""
+        lines = [line for line in data.decode(errors="replace").splitlines() if line.strip()]
+        if lines:
+            self.last_line = lines[-1]
+        try:
+            self._append(data)
+        except OSError:
+            self.lost += len(data)
+
+    def _append(self, data: bytes) -> None:
         if os.fstat(self._file.fileno()).st_size + len(data) > self._bound // 2:
             self._file.close()
             self.path.replace(self.path.with_name(self.path.name + ".1"))
             self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 (as above)
         self._file.write(data[-self._bound // 2 :])
-        lines = [line for line in data.decode(errors="replace").splitlines() if line.strip()]
-        if lines:
-            self.last_line = lines[-1]
 
     def close(self) -> None:
         self._file.close()

@@ -46,7 +46,9 @@ class Supervisor:
     async def run(self) -> None:
         """Run the stack until a stop signal or request; raises what made a program hopeless."""
         loop = asyncio.get_running_loop()
-        for number in _STOP_SIGNALS:
+        # A signal that is ignored already (nohup, a shell's background job) stays so.
+        heeded = [number for number in _STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        for number in heeded:
             loop.add_signal_handler(number, self.request_stop)
         tasks: list[asyncio.Task[None]] = []
         try:
@@ -58,7 +60,7 @@ class Supervisor:
             results = await asyncio.gather(*tasks, return_exceptions=True)
             for journal in self._journals:
                 journal.close()
-            for number in _STOP_SIGNALS:
+            for number in heeded:
                 loop.remove_signal_handler(number)
         for result in results:
             if isinstance(result, BaseException):

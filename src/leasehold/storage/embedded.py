@@ -129,7 +129,7 @@ class EmbeddedServer:
         }
         if not self.durable:
             options |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "autovacuum": "off"}
-        arguments = [str(_binary("postgres")), "-D", str(self.data)]
+        arguments = [str(binary("postgres")), "-D", str(self.data)]
         for name, value in options.items():
             arguments += ["-c", f"{name}={value}"]
         return self._launched(arguments, parent=os.getpid())
@@ -218,7 +218,7 @@ class EmbeddedServer:
         password = self.folder / "password"
         self._write_private(password, known.owner)
         os.chown(password, self.user, -1)
-        arguments = [str(_binary("initdb")), "-D", str(unfinished), "-U", OWNER, f"--pwfile={password}"]
+        arguments = [str(binary("initdb")), "-D", str(unfinished), "-U", OWNER, f"--pwfile={password}"]
         arguments += ["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-instructions"]
         if not self.durable:
             arguments.append("--no-sync")
@@ -241,7 +241,7 @@ class EmbeddedServer:
         command = [sys.executable, "-I", "-S", launcher.__file__]
         if os.geteuid() == 0:
             command += ["--user", str(NOBODY)]
-            for path in (self.folder, _binary("postgres"), _installation() / "share"):
+            for path in (self.folder, binary("postgres"), _installation() / "share"):
                 command += ["--reach", str(path)]
         if parent is not None:
             command += ["--parent", str(parent), "--farewell", "SIGINT"]
@@ -300,5 +300,6 @@ def _installation() -> Path:
     return Path(found.origin).parent / _INSTALL
 
 
-def _binary(name: str) -> Path:
+def binary(name: str) -> Path:
+    """One of the wheel's programs, such as `pg_dump`."""
     return _installation() / "bin" / name

@@ -134,8 +134,8 @@ async def opened(settings: DatabaseSettings, *, service: str, patience: float = 
     """The pools of a service, waiting up to `patience` seconds for the server, closed at the end."""
     read = await _pool(settings, settings.url, service, patience)
     try:
-        primary_url = settings.primary_url or settings.url
-        primary = read if primary_url == settings.url else await _pool(settings, primary_url, service, patience)
+        written = primary_url(settings)
+        primary = read if written == settings.url else await _pool(settings, written, service, patience)
     except BaseException:
         read.terminate()
         raise
@@ -144,6 +144,11 @@ async def opened(settings: DatabaseSettings, *, service: str, patience: float = 
         yield database
     finally:
         await database.close()
+
+
+def primary_url(settings: DatabaseSettings) -> str:
+    """URL that takes writes and migrations."""
+    return settings.primary_url or settings.url
 
 
 async def retried(attempt: Callable[[], Awaitable[_Result]], *, patience: float) -> _Result:

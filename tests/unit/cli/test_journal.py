@@ -31,3 +31,13 @@ def test_a_log_is_continued(tmp_path: Path) -> None:
     assert journal.path.read_bytes() == b"one\ntwo\n\n"
     assert journal.last_line == "two"
     assert stat.S_IMODE((tmp_path / "logs").stat().st_mode) == 0o700
+
+
+def test_a_full_disk_does_not_stop_the_service(tmp_path: Path) -> None:
+    """What can't be written is counted, not raised."""
+    journal = Journal(tmp_path, "x")
+    journal.close()
+    journal._file = open("/dev/full", "ab", buffering=0)  # noqa: SIM115 (closed by the journal)
+    journal.write(b"lost\n")
+    assert (journal.lost, journal.last_line) == (5, "lost")
+    journal.close()

@@ -192,3 +192,16 @@ async def test_a_signal_stops_the_stack(tmp_path: Path) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.wait_for(stack.task, 10)
     assert not alive(process)
+
+
+async def test_an_ignored_hangup_stays_ignored(tmp_path: Path) -> None:
+    """Under nohup, closing the terminal does not stop the stack."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        async with Stack(tmp_path, fake("x", READY + "time.sleep(60)")) as stack:
+            await stack.until(up)
+            os.kill(os.getpid(), signal.SIGHUP)
+            await asyncio.sleep(0.1)
+            assert not stack.task.done()
+    finally:
+        signal.signal(signal.SIGHUP, before)
