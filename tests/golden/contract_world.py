@@ -10,6 +10,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Sequence
+from fractions import Fraction
 from hashlib import sha256
 from typing import Any
 
@@ -401,8 +402,8 @@ class World:
         self.execute("@admin", "@dexadmin", {"register_protocol": {"name": name, "protocol": protocol}}, [])
         self.sudo("@oracle", {"register_feeder": {"feeder_address": "@feeder1"}})
         self.fund("@treasury", [_shown("NLS", self.params.get("treasury_funds", 10**15))])
-        self.fund("@lender", [_shown(self.params["lpn"], 10**14), _shown("NLS", 10**12)])
         if self.params["pool"]:
+            self.fund("@lender", [_shown(self.params["lpn"], 10**14), _shown("NLS", 10**12)])
             deposit = [_shown(self.params["lpn"], self.params["pool"])]
             self.execute("@lpp", "@lender", {"deposit": []}, deposit)
         for currency in self.build.currencies:
@@ -631,42 +632,58 @@ class World:
 
     def open_silently(self, customer: str, asset: str, amount: int, principal: int) -> bool:
         """A lease opened between recorded steps: four blocks, so that it holds `amount` and owes `principal`."""
-        down, ltd = self._down_payment(asset, amount, principal)
+        ticker, down, ltd = self._down_payment(customer, asset, amount, principal)
         msg: dict[str, Any] = {"currency": asset} if ltd is None else {"currency": asset, "max_ltd": ltd}
-        opened = self.execute("@leaser", customer, {"open_lease": msg}, [_shown(self.params["lpn"], down)])
+        opened = self.execute("@leaser", customer, {"open_lease": msg}, [_shown(ticker, down)])
         if not opened["ok"]:
             return False
         lease = next(contract for contract, message in reversed(self.pending) if message.kind == "register_ica")
         name = "@" + self.names.get(lease, lease)
-        shares = [str(amount * down // (down + principal)), ""]
-        shares[1] = str(amount - int(shares[0]))
-        for swapped in (None, None, None, shares):
+        if ticker == asset:
+            swapped = [str(amount - down)]
+        else:
+            swapped = [str(amount // 2), str(amount - amount // 2)]
+        for outs in (None, None, None, swapped):
             self.height, self.time = self.height + 1, self.time + STEP
-            if not self.relay(name, "ok", None, swapped, None)["ok"]:
+            if not self.relay(name, "ok", None, outs, None)["ok"]:
                 return False
         return True
 
-    def _down_payment(self, asset: str, amount: int, principal: int) -> tuple[int, int | None]:
-        initial = self.params["liab"]["initial"]
+    def _down_payment(self, customer: str, asset: str, amount: int, principal: int) -> tuple[str, int, int | None]:
+        """Ticker, amount and limit that borrow `principal`.
+
+        A customer made for the case was given just its down-payment; `@user` has everything and pays what the position
+        is worth above the loan, rounded as people round.
+        """
+        initial, lpn = self.params["liab"]["initial"], self.params["lpn"]
+        held = self.balances(customer)
+        if len(held) == 1:
+            coin = held[0]
+            down = int(coin["amount"])
+            worth = self._worth(coin["ticker"], down)
+            if worth * initial // (1000 - initial) == principal:
+                return coin["ticker"], down, None
+            return coin["ticker"], down, -(-principal * 1000 // worth)
         down = -(-principal * (1000 - initial) // initial)
         worth = self._worth(asset, amount)
         if down * initial // (1000 - initial) == principal and abs(worth - down - principal) * 50 < worth:
-            return down, None
+            return lpn, down, None
         rough = max(worth - principal, 1)
         for unit in (10**7, 10**6, 10**5, 10**4, 10**3, 10**2, 10, 1):
             down = max(round(rough / unit) * unit, 1)
             ltd = -(-principal * 1000 // down)
             if down * ltd // 1000 == principal and abs(down - rough) * 100 < rough:
-                return down, ltd
-        return rough, -(-principal * 1000 // rough)
+                return lpn, down, ltd
+        return lpn, rough, -(-principal * 1000 // rough)
 
     def _worth(self, asset: str, amount: int) -> int:
         fed = LONG_FEED if self.params["lpn"] == "USDC_NOBLE" else SHORT_FEED
         edges = {base: (base_amount, quote, quote_amount) for base, base_amount, quote, quote_amount in fed}
+        worth = Fraction(amount)
         while asset != self.params["lpn"]:
             base_amount, asset, quote_amount = edges[asset]
-            amount = amount * quote_amount // base_amount
-        return amount
+            worth *= Fraction(quote_amount, base_amount)
+        return int(worth)
 
 
 def _standard_addresses() -> dict[str, str]:
