@@ -31,7 +31,7 @@ up: $(READY)  ## Set everything up and run the stack until Ctrl-C (home: .home; 
 	@exec $(BIN)/leasehold up --home $(HOME_DIR) $(ARGS)
 
 test: $(READY)  ## Set everything up and run every test (some of them: ARGS=tests/unit/core)
-	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile $(ARGS)
+	@$(BIN)/pytest -q -rs -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: $(READY)  ## Run the formatter, the linter, the type checker and the import contracts
 	@$(BIN)/ruff format --check --quiet .
@@ -40,7 +40,7 @@ check: $(READY)  ## Run the formatter, the linter, the type checker and the impo
 	@$(BIN)/lint-imports
 
 golden: $(READY)  ## Compare with the recordings and print what share agrees
-	@$(BIN)/pytest -q tests/golden $(ARGS)
+	@$(BIN)/pytest -q -rs tests/golden $(ARGS)
 
 simulate: $(READY)  ## Run seeded histories with injected faults (how many: SEEDS=n)
 	@test -d tests/simulation || { echo "there is no simulation in this release" >&2; exit 1; }

@@ -68,7 +68,7 @@ def share(record_property: Callable[[str, object], None]) -> Callable[[str, int,
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the shares that tests reported and, for each file of golden tests, how many of them passed."""
+    """Print the seed of a quiet run, the shares that tests reported, and how many golden tests of each file passed."""
     counts: dict[str, list[int]] = {}
     shares = []
     for outcome in ("passed", "failed"):
@@ -81,6 +81,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 passed_total = counts.setdefault(file.removeprefix("tests/golden/"), [0, 0])
                 passed_total[0] += outcome == "passed"
                 passed_total[1] += 1
+    if terminalreporter.config.get_verbosity() < 0:
+        # The header, which has it otherwise, is not shown then.
+        terminalreporter.write_line(pytest_report_header(terminalreporter.config))
     rows = [*shares, *([file, passed, total] for file, (passed, total) in sorted(counts.items()))]
     if rows:
         terminalreporter.section("agreement with the recordings")
