@@ -113,10 +113,9 @@ def _other_data(steps: list[dict[str, Any]]) -> None:
 
 
 def _other_raw(steps: list[dict[str, Any]]) -> None:
-    *earlier, last = (step for step in steps if step["op"] == "raw")
-    if not earlier:  # the first tells how a lease was opened
-        raise StopIteration
-    last["value"] = {"Nothing": {}}
+    # Not an opened lease: from those the replay learns how it was opened.
+    step = next(step for step in steps if step["op"] == "raw" and "OpenedActive" not in (step["value"] or {}))
+    step["value"] = {"Nothing": {}}
 
 
 def _success(steps: list[dict[str, Any]]) -> None:
@@ -144,7 +143,7 @@ def test_a_changed_recording_is_noticed(change: Callable[[list[dict[str, Any]]],
         for case in json.loads(path.read_bytes())["cases"]:
             try:
                 change(case["steps"])
-            except (StopIteration, ValueError):
+            except StopIteration:
                 continue
             assert len(replay(case).differences) == 1
             return
