@@ -14,7 +14,9 @@ from leasehold.devnet.consensus.blockstore import BlockStore
 from leasehold.devnet.consensus.genesis import Genesis
 from leasehold.devnet.consensus.keys import ValidatorKeys, node_id
 from leasehold.devnet.consensus.node import Node, NodeIdentity
-from leasehold.devnet.genesis.document import VALIDATORS, genesis_document
+from leasehold.devnet.genesis.deployment import Deployment
+from leasehold.devnet.genesis.document import VALIDATORS
+from leasehold.devnet.genesis.market import market_genesis
 from leasehold.devnet.services import node_handlers
 from leasehold.devnet.state.versions import History, VersionedState
 
@@ -30,6 +32,7 @@ class Devnet:
     registry: Registry
     app: ChainApplication
     node: Node
+    deployment: Deployment
 
     @classmethod
     def open(
@@ -54,8 +57,9 @@ class Devnet:
             kept = folder / _GENESIS
             if kept.exists():
                 document = kept.read_bytes()
+        deployment = Deployment(identity)
         if document is None:
-            document = genesis_document(identity, keys=keys, time_ns=clock.now_ns())
+            document = market_genesis(deployment, keys=keys, time_ns=clock.now_ns())
         if folder is not None and not (folder / _GENESIS).exists():
             (folder / _GENESIS).write_bytes(document)
         store = BlockStore(":memory:" if folder is None else folder / _STORE, durable=durable)
@@ -63,6 +67,8 @@ class Devnet:
         state = VersionedState(History(store.connection), window=window)
         types = registry(identity.namespace)
         app = ChainApplication(identity, types, state)
+        for code in deployment.codes:
+            app.modules.wasm.install(code.program, code.checksum)
         app.modules.tax.minimum_gas_price = fixed_point.parse(settings.devnet.minimum_gas_price)
         host = settings.listen.host
         described = NodeIdentity(
@@ -75,7 +81,7 @@ class Devnet:
         )
         node.start()
         app.queries.extend(node_handlers(app, node, minimum_gas_price=settings.devnet.minimum_gas_price))
-        return cls(settings, types, app, node)
+        return cls(settings, types, app, node, deployment)
 
     def close(self) -> None:
         self.node.store.close()

@@ -79,6 +79,7 @@ def genesis_document(
     treasury: str = "",
     fee_prices: list[dict[str, Any]] | None = None,
     counterparty: dict[str, Any] | None = None,
+    contracts: dict[str, Any] | None = None,
 ) -> bytes:
     """The document; `balances` adds coins by address and denom, `treasury` receives the tax on fees."""
     builder = _Builder(identity, time_ns // 10**9)
@@ -102,6 +103,8 @@ def genesis_document(
             "treasury_address": treasury or address(identity, "deployer"),
         }
     }
+    if contracts is not None:
+        state["wasm"]["deployment"] = contracts
     state["counterparty"] = counterparty or {"relayer": address(identity, "relayer"), "networks": []}
     state["genutil"] = {"gen_txs": [_gentx(identity, keys, i, name) for i, name in enumerate(VALIDATORS)]}
     document = {
@@ -155,7 +158,10 @@ def _gentx(identity: Identity, keys: ValidatorKeys, index: int, name: str) -> di
         },
         "value": {"denom": identity.base_denom, "amount": str(SELF_DELEGATIONS[index] * TOKEN)},
     }
-    return {"body": {"messages": [message]}}
+    signer = {
+        "public_key": {"@type": "/cosmos.crypto.secp256k1.PubKey", "key": base64.b64encode(owner.public_key).decode()}
+    }
+    return {"body": {"messages": [message]}, "auth_info": {"signer_infos": [signer]}}
 
 
 class _Builder:

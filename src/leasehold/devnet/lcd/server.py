@@ -32,7 +32,7 @@ _ALLOWED_METHODS = {"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"}
 Headers = list[tuple[bytes, bytes]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
-Fallback = Callable[[str, str], "tuple[int, Headers, bytes] | None"]
+Fallback = Callable[[str, str], "Awaitable[tuple[int, Headers, bytes] | None]"]
 
 
 class LcdApplication:
@@ -71,7 +71,7 @@ class LcdApplication:
         found = self._routes.find(verb, path)
         query = scope["query_string"].decode("latin-1")
         if found is None:
-            if verb == "GET" and self._fallback and (answer := self._fallback(path, query)) is not None:
+            if verb == "GET" and self._fallback and (answer := await self._fallback(path, query)) is not None:
                 return answer
             status, extra, body = _error(StatusError(Status.UNIMPLEMENTED, "Not Implemented"))
             return status, headers + extra, body

@@ -1,0 +1,1 @@
+"""A market that lives: prices, keepers, lenders, borrowers, stakers and voters, all from one seed."""

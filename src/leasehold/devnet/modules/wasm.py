@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import zlib
 from collections.abc import Iterable
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +86,30 @@ class Wasm(Module):
     def init_genesis(self, ctx: Context, state: dict[str, Any]) -> None:
         params = self.from_json("cosmwasm.wasm.v1.Params", state["params"])
         ctx.store.set(_PARAMS, params.SerializeToString())
+        self._deploy(ctx, state.get("deployment", {}))
+
+    def _deploy(self, ctx: Context, deployment: dict[str, Any]) -> None:
+        """Carry out the contracts' own genesis: codes of installed programs, then operations in order."""
+        for code in deployment.get("codes", []):
+            self.register(ctx, code["creator"], bytes.fromhex(code["checksum"]))
+        for operation in deployment.get("operations", []):
+            ((kind, given),) = operation.items()
+            msg = json.dumps(given["msg"], separators=(",", ":")).encode()
+            if kind == "instantiate":
+                label, admin = given["label"], given["sender"]
+                code_id, sender = given["code_id"], given["sender"]
+                self._run(
+                    ctx,
+                    partial(
+                        self.runtime.instantiate, sender=sender, code_id=code_id, msg=msg, label=label, admin=admin
+                    ),
+                )
+            elif kind == "execute":
+                self._run(
+                    ctx, partial(self.runtime.execute, sender=given["sender"], contract=given["contract"], msg=msg)
+                )
+            else:
+                self._run(ctx, partial(self.runtime.sudo, contract=given["contract"], msg=msg))
 
     # What other modules and the devnet's genesis use.
 
@@ -107,7 +133,8 @@ class Wasm(Module):
 
     def sudo(self, ctx: Context, contract: str, msg: bytes) -> bytes | None:
         """Call a contract with the chain's own authority."""
-        return self._run(ctx, lambda call: self.runtime.sudo(call, contract, msg))
+        data: bytes | None = self._run(ctx, lambda call: self.runtime.sudo(call, contract, msg))
+        return data
 
     def query_smart(self, ctx: Context, contract: str, msg: bytes) -> bytes:
         """A contract's answer in this context's state."""
