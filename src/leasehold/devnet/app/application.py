@@ -12,6 +12,7 @@ import msgspec
 from leasehold import __version__
 from leasehold.chain.registry import Registry
 from leasehold.chain.transactions import Transaction, UndecodableTransaction, decode_transaction
+from leasehold.core.addresses import decode
 from leasehold.core.settings import Identity
 from leasehold.devnet.app import abci
 from leasehold.devnet.app.ante import Ante
@@ -133,9 +134,17 @@ class ChainApplication:
         return [] if staking is None else staking.validator_updates(ctx)
 
     def _genesis_transaction(self, ctx: Context, document: dict[str, Any]) -> None:
-        codec = self.modules.auth
-        for message in document["body"]["messages"]:
-            self.execute(ctx, codec.any_from_json(message))
+        auth = self.modules.auth
+        messages = [auth.any_from_json(message) for message in document["body"]["messages"]]
+        for message in messages:
+            self.execute(ctx, message)
+        signers = list(dict.fromkeys(text for message in messages for text in self.registry.signers(message)))
+        for text, info in zip(signers, document["auth_info"]["signer_infos"], strict=False):
+            account = auth.get(ctx, decode(text)[1])
+            assert account is not None
+            account.sequence += 1
+            account.pub_key = self.registry.pack(auth.any_from_json(info["public_key"])).SerializeToString()
+            auth.save(ctx, account)
 
     def _save_params(self, overlay: Overlay) -> None:
         members = {name: getattr(self.params, name) for name in self.params.__dataclass_fields__}
@@ -283,8 +292,6 @@ class ChainApplication:
 
     def _signer_text(self, text: str) -> str:
         """A signer given as operator address is shown as the account of the same bytes."""
-        from leasehold.core.addresses import decode
-
         return self.modules.auth.text(decode(text)[1])
 
     def execute(self, ctx: Context, message: Any) -> Any:
@@ -293,6 +300,15 @@ class ChainApplication:
         if handler is None:
             raise UNKNOWN_REQUEST(f"no message handler found for /{message.DESCRIPTOR.full_name}")
         return handler(ctx, message)
+
+    def check(self, message: Any) -> None:
+        """Run a message's stateless check."""
+        if (validator := self._validators.get(message.DESCRIPTOR.full_name)) is not None:
+            validator(message)
+
+    def routes(self, name: str) -> bool:
+        """Whether a message of this name has a handler."""
+        return name in self._handlers
 
     def _data(self, responses: list[Any]) -> bytes:
         packed = [self.registry.pack(response) for response in responses]

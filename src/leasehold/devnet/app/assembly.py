@@ -7,12 +7,18 @@ from typing import Any, Protocol
 
 from leasehold.chain.registry import Registry
 from leasehold.core.settings import Identity
+from leasehold.devnet.app.abci import ConsensusParams
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.module import Module
 from leasehold.devnet.modules.auth import Auth
 from leasehold.devnet.modules.bank import Bank
 from leasehold.devnet.modules.counterparty import Counterparty
+from leasehold.devnet.modules.distribution import Distribution
+from leasehold.devnet.modules.evidence import Evidence
+from leasehold.devnet.modules.gov import Gov
 from leasehold.devnet.modules.mint import Mint
+from leasehold.devnet.modules.slashing import Slashing
+from leasehold.devnet.modules.staking import Staking
 from leasehold.devnet.modules.tax import Tax
 from leasehold.devnet.modules.wasm import Wasm
 
@@ -24,6 +30,21 @@ class Router(Protocol):
         """Run a message's handler and return its response; events go to the context."""
         ...
 
+    def check(self, message: Any) -> None:
+        """Run a message's stateless check."""
+        ...
+
+    def routes(self, name: str) -> bool:
+        """Whether a message of this name has a handler."""
+        ...
+
+    @property
+    def params(self) -> ConsensusParams: ...
+
+    def set_consensus_params(self, ctx: Context, **changes: int) -> None:
+        """Change consensus parameters from the next block on."""
+        ...
+
 
 @dataclass(slots=True)
 class Modules:
@@ -33,6 +54,11 @@ class Modules:
     bank: Bank
     tax: Tax
     mint: Mint
+    staking: Staking
+    distribution: Distribution
+    slashing: Slashing
+    evidence: Evidence
+    gov: Gov
     interchain: Counterparty
     wasm: Wasm
     router: Router
@@ -61,6 +87,11 @@ def assemble(identity: Identity, registry: Registry, router: Router) -> Modules:
         bank=Bank(identity, registry),
         tax=Tax(identity, registry),
         mint=Mint(identity, registry),
+        staking=Staking(identity, registry),
+        distribution=Distribution(identity, registry),
+        slashing=Slashing(identity, registry),
+        evidence=Evidence(identity, registry),
+        gov=Gov(identity, registry),
         interchain=Counterparty(identity, registry),
         wasm=Wasm(identity, registry),
         router=router,

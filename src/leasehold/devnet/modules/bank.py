@@ -128,7 +128,9 @@ class Bank(Module):
         held = self.balances(ctx, delegator)
         for denom, amount in coins:
             if amount_of(held, denom) < amount:
-                raise INSUFFICIENT_FUNDS(f"{amount_of(held, denom)}{denom} is smaller than {amount}{denom}")
+                raise INSUFFICIENT_FUNDS(
+                    f"failed to delegate; {amount_of(held, denom)}{denom} is smaller than {amount}{denom}"
+                )
             self._set(ctx, delegator, denom, amount_of(held, denom) - amount)
         account = self.modules.auth.get(ctx, delegator)
         if account is not None and account.vesting is not None:
@@ -246,8 +248,8 @@ class Bank(Module):
         for recipient, _, text in outputs:
             if self.blocked(recipient):
                 raise UNAUTHORIZED(f"{text} is not allowed to receive funds")
-        self.take(ctx, sender, spent)
         ctx.emit("message", ("sender", self._text(sender)))
+        self.take(ctx, sender, spent)
         for recipient, coins, _ in outputs:
             self.give(ctx, recipient, coins)
             ctx.emit(

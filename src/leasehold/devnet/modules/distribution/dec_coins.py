@@ -1,0 +1,74 @@
+"""Fractional coins: sums of scaled amounts by denom, zero amounts left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from leasehold.core import fixed_point
+from leasehold.core.fixed_point import ONE
+from leasehold.devnet.app.coins import Coin, Coins, DecCoin
+
+DecCoins = tuple[DecCoin, ...]
+
+
+def from_coins(coins: Iterable[Coin]) -> DecCoins:
+    return tuple(DecCoin(denom, amount * ONE) for denom, amount in coins)
+
+
+def add(left: DecCoins, right: DecCoins) -> DecCoins:
+    if not left:
+        return right
+    totals = dict(left)
+    for denom, amount in right:
+        totals[denom] = totals.get(denom, 0) + amount
+    return tuple(DecCoin(denom, totals[denom]) for denom in sorted(totals) if totals[denom])
+
+
+def subtract(left: DecCoins, right: DecCoins) -> DecCoins:
+    return add(left, tuple(DecCoin(denom, -amount) for denom, amount in right))
+
+
+def _each(coins: DecCoins, change: Callable[[int], int]) -> DecCoins:
+    changed = ((denom, change(amount)) for denom, amount in coins)
+    return tuple(DecCoin(denom, amount) for denom, amount in changed if amount)
+
+
+def multiply(coins: DecCoins, factor: int) -> DecCoins:
+    """Product with a scaled factor, half to even."""
+    return _each(coins, lambda amount: fixed_point.multiply(amount, factor))
+
+
+def multiply_truncated(coins: DecCoins, factor: int) -> DecCoins:
+    return _each(coins, lambda amount: fixed_point.multiply_truncated(amount, factor))
+
+
+def divide_truncated(coins: DecCoins, divisor: int) -> DecCoins:
+    """Quotient by a scaled divisor, truncated."""
+    return _each(coins, lambda amount: fixed_point.divide_truncated(amount, divisor))
+
+
+def lesser(left: DecCoins, right: DecCoins) -> DecCoins:
+    """The smaller amount of each denom both have."""
+    limits = dict(right)
+    return tuple(
+        DecCoin(denom, min(amount, limits[denom])) for denom, amount in left if limits.get(denom, 0) and amount
+    )
+
+
+def whole(coins: DecCoins) -> tuple[Coins, DecCoins]:
+    """The whole units and the fractions left over."""
+    units = tuple(Coin(denom, amount // ONE) for denom, amount in coins if amount // ONE)
+    rest = tuple(DecCoin(denom, amount % ONE) for denom, amount in coins if amount % ONE)
+    return units, rest
+
+
+def pack(coins: DecCoins) -> bytes:
+    """Form in which they are kept in the state."""
+    return "\n".join(f"{amount} {denom}" for denom, amount in coins).encode()
+
+
+def unpack(data: bytes | None) -> DecCoins:
+    if not data:
+        return ()
+    pairs = (line.split(" ", 1) for line in data.decode().split("\n"))
+    return tuple(DecCoin(denom, int(amount)) for amount, denom in pairs)

@@ -1,0 +1,335 @@
+"""The life of a proposal: submitted, paid for, voted on, executed or not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from leasehold.core import fixed_point
+from leasehold.core.addresses import decode, module_address
+from leasehold.devnet.app import coins as coin_lists
+from leasehold.devnet.app.coins import Coin, Coins, amount_of, coins_text, from_proto
+from leasehold.devnet.app.context import Context
+from leasehold.devnet.app.errors import INVALID_COINS, INVALID_REQUEST, ChainError
+from leasehold.devnet.modules.gov.errors import (
+    DEPOSIT_TOO_SMALL,
+    INACTIVE_PROPOSAL,
+    INVALID_CONTENT,
+    INVALID_DEPOSIT_DENOM,
+    INVALID_MESSAGE,
+    INVALID_PROPOSAL,
+    INVALID_PROPOSER,
+    INVALID_SIGNER,
+    METADATA_TOO_LONG,
+    NO_HANDLER,
+    NO_MESSAGES,
+    SUMMARY_TOO_LONG,
+    UNROUTABLE,
+    VOTING_ENDED,
+)
+from leasehold.devnet.modules.gov.ledger import (
+    ACTIVE_QUEUE,
+    DEPOSIT_PERIOD,
+    FAILED,
+    INACTIVE_QUEUE,
+    PASSED,
+    REJECTED,
+    V1,
+    VOTING_PERIOD,
+    number,
+)
+from leasehold.devnet.modules.gov.tally import Outcome, Tally
+from leasehold.devnet.modules.instants import duration, instant, set_instant, sortable
+from leasehold.devnet.state.gas import WRITE_BYTE
+
+_MAX_METADATA = 255
+_MAX_SUMMARY = 40 * _MAX_METADATA
+_LEGACY = V1 + "MsgExecLegacyContent"
+
+
+class Proposals(Tally):
+    """Submitting, depositing, ending."""
+
+    def submit(self, ctx: Context, msg: Any, *, validate: bool) -> int:
+        """Take a proposal in with its first deposit and return its number; `validate` tries every message out."""
+        if not msg.title:
+            raise INVALID_REQUEST("proposal title cannot be empty")
+        if not msg.summary:
+            raise INVALID_REQUEST("proposal summary cannot be empty")
+        proposer = self.participants.account(msg.proposer, "invalid proposer address: ")
+        if not msg.messages and not msg.metadata:
+            raise NO_MESSAGES("either metadata or Msgs length must be non-nil")
+        _check_metadata(msg)
+        deposit = from_proto(msg.initial_deposit)
+        self._check_initial_deposit(ctx, deposit, expedited=msg.expedited)
+        self._check_denoms(ctx, deposit)
+        self._check_lengths(msg)
+        self._check_messages(ctx, msg.messages, validate=validate)
+        proposal = self._create(ctx, msg)
+        ctx.gas.consume(3 * WRITE_BYTE * proposal.ByteSize(), "submit proposal")
+        if self.deposit(ctx, proposal.id, proposer, deposit):
+            ctx.emit("submit_proposal", ("voting_period_start", str(proposal.id)))
+        return int(proposal.id)
+
+    def _check_lengths(self, msg: Any) -> None:
+        for text in (msg.metadata, msg.title):
+            if len(text.encode()) > _MAX_METADATA:
+                raise METADATA_TOO_LONG(f"got metadata with length {len(text.encode())}")
+        if len(msg.summary.encode()) > _MAX_SUMMARY:
+            raise SUMMARY_TOO_LONG(f"got summary with length {len(msg.summary.encode())}")
+
+    def _check_messages(self, ctx: Context, packed: Any, *, validate: bool) -> None:
+        trial = ctx.fork()
+        for item in packed:
+            message = self.registry.unpack(item)
+            name = message.DESCRIPTOR.full_name
+            try:
+                self.modules.router.check(message)
+            except ChainError as error:
+                raise INVALID_MESSAGE(error.log) from None
+            signers = self.registry.signers(message)
+            if len(signers) != 1:
+                raise ChainError(INVALID_SIGNER)
+            signer = decode(signers[0])[1]
+            if signer != module_address("gov"):
+                raise INVALID_SIGNER(self.prefixes.account_text(signer))
+            if not self.modules.router.routes(name):
+                raise UNROUTABLE(f"/{name}")
+            if validate or name == _LEGACY:
+                self._try(trial if validate else ctx.fork(), message)
+
+    def _try(self, ctx: Context, message: Any) -> None:
+        try:
+            self.modules.router.execute(ctx, message)
+        except ChainError as error:
+            if error.kind == NO_HANDLER:
+                raise
+            raise INVALID_CONTENT(error.log) from None
+
+    def _create(self, ctx: Context, msg: Any) -> Any:
+        proposal = self.new(
+            V1 + "Proposal",
+            id=self.next_proposal_id(ctx),
+            messages=msg.messages,
+            status=DEPOSIT_PERIOD,
+            metadata=msg.metadata,
+            title=msg.title,
+            summary=msg.summary,
+            proposer=msg.proposer,
+            expedited=msg.expedited,
+        )
+        proposal.final_tally_result.CopyFrom(self.empty_tally())
+        end = ctx.block.time_ns + duration(self.params(ctx).max_deposit_period)
+        set_instant(proposal.submit_time, ctx.block.time_ns)
+        set_instant(proposal.deposit_end_time, end)
+        self.save_proposal(ctx, proposal)
+        ctx.store.set(INACTIVE_QUEUE + sortable(end) + number(proposal.id), b"")
+        ctx.emit(
+            "submit_proposal",
+            ("proposal_id", str(proposal.id)),
+            ("proposal_proposer", msg.proposer),
+            ("proposal_messages", "".join(f",{item.type_url}" for item in msg.messages)),
+        )
+        return proposal
+
+    def empty_tally(self) -> Any:
+        return self.new(V1 + "TallyResult", yes_count="0", abstain_count="0", no_count="0", no_with_veto_count="0")
+
+    # Deposits.
+
+    def _check_initial_deposit(self, ctx: Context, deposit: Coins, *, expedited: bool) -> None:
+        if not coin_lists.valid(deposit):
+            raise INVALID_COINS(coins_text(deposit))
+        params = self.params(ctx)
+        ratio = fixed_point.parse(params.min_initial_deposit_ratio or "0")
+        if ratio == 0:
+            return
+        wanted = from_proto(params.expedited_min_deposit if expedited else params.min_deposit)
+        least = tuple(Coin(c.denom, fixed_point.round_to_integer(c.amount * ratio)) for c in wanted)
+        if not _covers(deposit, least):
+            raise DEPOSIT_TOO_SMALL(f"was ({coins_text(deposit)}), need ({coins_text(least)})")
+
+    def _check_denoms(self, ctx: Context, deposit: Coins) -> None:
+        accepted = [coin.denom for coin in self.params(ctx).min_deposit]
+        if any(coin.denom not in accepted for coin in deposit):
+            shown = " ".join(accepted)
+            raise INVALID_DEPOSIT_DENOM(
+                f"deposited {coins_text(deposit)}, but gov accepts only the following denom(s): [{shown}]"
+            )
+
+    def deposit(self, ctx: Context, proposal_id: int, depositor: bytes, coins: Coins) -> bool:
+        """Add to a proposal's deposit; returns whether that started the vote."""
+        proposal = self.proposal(ctx, proposal_id)
+        if proposal.status not in (DEPOSIT_PERIOD, VOTING_PERIOD):
+            raise INACTIVE_PROPOSAL(str(proposal_id))
+        params = self.params(ctx)
+        wanted = from_proto(params.expedited_min_deposit if proposal.expedited else params.min_deposit)
+        self._check_denoms(ctx, coins)
+        self._check_share(params, wanted, coins)
+        account = self.modules.auth.module_account(ctx, "gov")
+        self.modules.bank.send(ctx, depositor, account, coins)
+        total = coin_lists.add(from_proto(proposal.total_deposit), coins)
+        del proposal.total_deposit[:]
+        proposal.total_deposit.extend(self.coins(total))
+        started = proposal.status == DEPOSIT_PERIOD and _covers(total, wanted)
+        if started:
+            self._start_vote(ctx, proposal)
+        self.save_proposal(ctx, proposal)
+        record = self.find_deposit(ctx, proposal_id, depositor)
+        text = self.prefixes.account_text(depositor)
+        if record is None:
+            record = self.new(V1 + "Deposit", proposal_id=proposal_id, depositor=text)
+        sum_of_both = coin_lists.add(from_proto(record.amount), coins)
+        del record.amount[:]
+        record.amount.extend(self.coins(sum_of_both))
+        ctx.emit(
+            "proposal_deposit",
+            ("depositor", text),
+            ("amount", coins_text(coins)),
+            ("proposal_id", str(proposal_id)),
+        )
+        self.save_deposit(ctx, depositor, record)
+        return started
+
+    def _check_share(self, params: Any, wanted: Coins, coins: Coins) -> None:
+        ratio = fixed_point.parse(params.min_deposit_ratio or "0")
+        if ratio == 0:
+            return
+        least = tuple(Coin(c.denom, fixed_point.truncate(c.amount * ratio)) for c in wanted)
+        given = dict(coins)
+        if not any(c.denom in given and given[c.denom] >= c.amount for c in least):
+            raise DEPOSIT_TOO_SMALL(
+                f"received {coins_text(coins)} but need at least one of the following: {coins_text(least)}"
+            )
+
+    def _start_vote(self, ctx: Context, proposal: Any) -> None:
+        params = self.params(ctx)
+        period = duration(params.expedited_voting_period if proposal.expedited else params.voting_period)
+        end = ctx.block.time_ns + period
+        set_instant(proposal.voting_start_time, ctx.block.time_ns)
+        set_instant(proposal.voting_end_time, end)
+        proposal.status = VOTING_PERIOD
+        key = number(proposal.id)
+        ctx.store.delete(INACTIVE_QUEUE + sortable(instant(proposal.deposit_end_time)) + key)
+        ctx.store.set(ACTIVE_QUEUE + sortable(end) + key, b"")
+
+    def _refund(self, ctx: Context, proposal_id: int) -> None:
+        account = self.modules.auth.module_account(ctx, "gov")
+        for depositor, coins in self.take_deposits(ctx, proposal_id):
+            self.modules.bank.send(ctx, account, depositor, coins)
+
+    def _burn(self, ctx: Context, proposal_id: int) -> None:
+        for _, coins in self.take_deposits(ctx, proposal_id):
+            self.modules.bank.burn(ctx, "gov", coins)
+
+    def cancel(self, ctx: Context, proposal_id: int, proposer: str) -> None:
+        """Withdraw a proposal; a part of the deposits is lost."""
+        proposal = self.proposal(ctx, proposal_id)
+        if not proposal.proposer:
+            raise INVALID_PROPOSAL(f"proposal {proposal_id} doesn't have proposer {proposer}, so cannot be canceled")
+        if proposal.proposer != proposer:
+            raise INVALID_PROPOSER(f"invalid proposer {proposer}")
+        if proposal.status not in (DEPOSIT_PERIOD, VOTING_PERIOD):
+            raise INVALID_PROPOSAL("proposal should be in the deposit or voting period")
+        if proposal.HasField("voting_end_time") and instant(proposal.voting_end_time) < ctx.block.time_ns:
+            raise VOTING_ENDED(f"voting period is already ended for this proposal {proposal_id}")
+        self._charge(ctx, proposal_id)
+        self.drop_votes(ctx, proposal_id)
+        self.drop_proposal(ctx, proposal)
+
+    def _charge(self, ctx: Context, proposal_id: int) -> None:
+        params = self.params(ctx)
+        ratio = fixed_point.parse(params.proposal_cancel_ratio or "0")
+        account = self.modules.auth.module_account(ctx, "gov")
+        charged: Coins = ()
+        for depositor, coins in self.take_deposits(ctx, proposal_id):
+            cut = tuple(Coin(c.denom, fixed_point.truncate(c.amount * ratio)) for c in coins)
+            rest = coin_lists.subtract(coins, cut)
+            charged = coin_lists.add(charged, cut)
+            if rest:
+                self.modules.bank.send(ctx, account, depositor, rest)
+        if not charged:
+            return
+        target = params.proposal_cancel_dest
+        if not target:
+            self.modules.bank.burn(ctx, "gov", charged)
+        elif decode(target)[1] == module_address("distribution"):
+            self.modules.distribution.fund(ctx, account, charged)
+        else:
+            self.modules.bank.send(ctx, account, decode(target)[1], charged)
+
+    # The end of a period.
+
+    def end_deposit_period(self, ctx: Context, proposal: Any) -> None:
+        """Drop a proposal that was not paid for in time."""
+        self.drop_proposal(ctx, proposal)
+        if self.params(ctx).burn_proposal_deposit_prevote:
+            self._burn(ctx, proposal.id)
+        else:
+            self._refund(ctx, proposal.id)
+        ctx.emit("inactive_proposal", ("proposal_id", str(proposal.id)), ("proposal_result", "proposal_dropped"))
+
+    def end_voting_period(self, ctx: Context, proposal: Any) -> None:
+        """Count, settle deposits, execute what passed."""
+        outcome = self.tally(ctx, proposal)
+        self.drop_votes(ctx, proposal.id)
+        if outcome.burns:
+            self._burn(ctx, proposal.id)
+        elif outcome.passes or not proposal.expedited:
+            self._refund(ctx, proposal.id)
+        ctx.store.delete(ACTIVE_QUEUE + sortable(instant(proposal.voting_end_time)) + number(proposal.id))
+        result, log = self._conclude(ctx, proposal, outcome)
+        proposal.final_tally_result.CopyFrom(outcome.result)
+        self.save_proposal(ctx, proposal)
+        ctx.emit(
+            "active_proposal",
+            ("proposal_id", str(proposal.id)),
+            ("proposal_result", result),
+            ("proposal_log", log),
+        )
+
+    def _conclude(self, ctx: Context, proposal: Any, outcome: Outcome) -> tuple[str, str]:
+        if outcome.passes:
+            return self._execute(ctx, proposal)
+        if not outcome.burns and proposal.expedited:
+            proposal.expedited = False
+            end = instant(proposal.voting_start_time) + duration(self.params(ctx).voting_period)
+            set_instant(proposal.voting_end_time, end)
+            ctx.store.set(ACTIVE_QUEUE + sortable(end) + number(proposal.id), b"")
+            return "expedited_proposal_rejected", "expedited proposal converted to regular"
+        proposal.status = REJECTED
+        proposal.failed_reason = "proposal did not get enough votes to pass"
+        return "proposal_rejected", "rejected"
+
+    def _execute(self, ctx: Context, proposal: Any) -> tuple[str, str]:
+        inner = ctx.fork()
+        for index, packed in enumerate(proposal.messages):
+            try:
+                self.modules.router.execute(inner, self.registry.unpack(packed))
+            except ChainError as error:
+                proposal.status = FAILED
+                proposal.failed_reason = error.log
+                log = f"passed, but msg {index} ({packed.type_url}) failed on execution: {error.log}"
+                return "proposal_failed", log
+        ctx.join(inner)
+        proposal.status = PASSED
+        return "proposal_passed", "passed"
+
+
+def _covers(coins: Coins, wanted: Coins) -> bool:
+    return all(amount_of(coins, coin.denom) >= coin.amount for coin in wanted)
+
+
+def _check_metadata(msg: Any) -> None:
+    """Metadata in the recommended form must repeat the proposal's title and summary."""
+    try:
+        document = json.loads(msg.metadata)
+    except ValueError:
+        return
+    if not isinstance(document, dict):
+        return
+    title, summary = document.get("title", ""), document.get("summary", "")
+    if title != msg.title:
+        raise INVALID_CONTENT(f"metadata title '{title}' must equal proposal title '{msg.title}'")
+    if summary != msg.summary:
+        raise INVALID_CONTENT(f"metadata summary '{summary}' must equal proposal summary '{msg.summary}'")

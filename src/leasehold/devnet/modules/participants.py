@@ -1,0 +1,48 @@
+"""Addresses given in messages and queries: accounts, validator operators and consensus keys, with the SDK's texts."""
+
+from __future__ import annotations
+
+from leasehold.core.addresses import Bech32Prefixes
+from leasehold.devnet.app.addressing import bech32_bytes
+from leasehold.devnet.app.errors import INVALID_ADDRESS, LOGIC, ChainError, PlainError
+
+_MISMATCH = "hrp does not match"
+
+
+class Participants:
+    """Reads addresses of one chain."""
+
+    def __init__(self, prefixes: Bech32Prefixes) -> None:
+        self._prefixes = prefixes
+
+    def queried_account(self, text: str) -> bytes:
+        """An account in a query; a wrong prefix is a registered error, any other fault a plain one."""
+        return self._queried(text, self._prefixes.account)
+
+    def queried_operator(self, text: str) -> bytes:
+        return self._queried(text, self._prefixes.operator)
+
+    def queried_consensus(self, text: str) -> bytes:
+        return self._queried(text, self._prefixes.consensus)
+
+    def account(self, text: str, what: str = "") -> bytes:
+        """An account in a message; `what` opens the text of the refusal."""
+        return self._given(text, self._prefixes.account, what)
+
+    def operator(self, text: str, what: str = "invalid validator address: ") -> bytes:
+        return self._given(text, self._prefixes.operator, what)
+
+    def _given(self, text: str, prefix: str, what: str) -> bytes:
+        try:
+            return self._queried(text, prefix)
+        except (PlainError, ChainError) as error:
+            raise INVALID_ADDRESS(f"{what}{error}") from None
+
+    def _queried(self, text: str, prefix: str) -> bytes:
+        try:
+            return bech32_bytes(text, prefix)
+        except PlainError as error:
+            shown = str(error)
+            if shown.startswith(_MISMATCH):
+                raise LOGIC(shown) from None
+            raise
