@@ -18,7 +18,7 @@ class Journal:
         self.last_line = ""
         self.lost = 0
         self._bound = bound
-        self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 (held open for the life of the service)
+        self.file = open(self.path, "ab", buffering=0)  # noqa: SIM115 (held open for the life of the service)
 
     def write(self, data: bytes) -> None:
         """Append what a service said; what a full disk refuses is counted in `lost`, so that the service goes on."""
@@ -31,11 +31,11 @@ class Journal:
             self.lost += len(data)
 
     def _append(self, data: bytes) -> None:
-        if os.fstat(self._file.fileno()).st_size + len(data) > self._bound // 2:
-            self._file.close()
+        if os.fstat(self.file.fileno()).st_size + len(data) > self._bound // 2:
+            self.file.close()
             self.path.replace(self.path.with_name(self.path.name + ".1"))
-            self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115 (as above)
-        self._file.write(data[-self._bound // 2 :])
+            self.file = open(self.path, "ab", buffering=0)  # noqa: SIM115 (as above)
+        self.file.write(data[-self._bound // 2 :])
 
     def close(self) -> None:
-        self._file.close()
+        self.file.close()

@@ -15,6 +15,7 @@ import click
 
 from leasehold.cli import catalogue, home, options
 from leasehold.cli.entries import ENTRIES
+from leasehold.cli.journal import Journal
 from leasehold.core import logging
 from leasehold.core.errors import AlreadyRunning, Unavailable
 from leasehold.core.service_context import ServiceContext
@@ -73,7 +74,9 @@ def with_database(settings: Settings, folder: Path) -> Iterator[Settings]:
             except AlreadyRunning:
                 _await_answers(server)
             else:
-                server.start()
+                journal = Journal(folder / "logs", "postgres")
+                stack.callback(journal.close)
+                server.start(journal.file)
                 stack.callback(server.stop)
         yield replace(settings, database=replace(settings.database, url=server.url()))
 
@@ -91,9 +94,12 @@ def announcer(name: str, descriptor: int | None) -> Callable[[str], None]:
     """How a service says that it is ready: to the supervisor that gave it a descriptor, else to people."""
 
     def tell_supervisor(message: str) -> None:
-        assert descriptor is not None
-        os.write(descriptor, message.encode() + b"\n")
-        os.close(descriptor)
+        nonlocal descriptor
+        # Once closed, the number may belong to any other file of this process.
+        if descriptor is not None:
+            os.write(descriptor, message.encode() + b"\n")
+            os.close(descriptor)
+            descriptor = None
 
     def tell_people(message: str) -> None:
         click.echo(f"{name} ready: {message}", err=True)

@@ -37,7 +37,7 @@ def test_a_full_disk_does_not_stop_the_service(tmp_path: Path) -> None:
     """What can't be written is counted, not raised."""
     journal = Journal(tmp_path, "x")
     journal.close()
-    journal._file = open("/dev/full", "ab", buffering=0)  # noqa: SIM115 (closed by the journal)
+    journal.file = open("/dev/full", "ab", buffering=0)  # noqa: SIM115 (closed by the journal)
     journal.write(b"lost\n")
     assert (journal.lost, journal.last_line) == (5, "lost")
     journal.close()

@@ -68,12 +68,15 @@ def test_an_absent_embedded_server_lives_as_long_as_the_service(tmp_path: Path) 
     with service.with_database(Settings(), tmp_path) as given:
         psycopg.connect(given.database.url).close()
     assert not EmbeddedServer(tmp_path).answers()
+    assert "ready to accept connections" in (tmp_path / "logs" / "postgres.log").read_text()
 
 
 def test_ready_goes_to_the_supervisor_or_to_people(capsys: pytest.CaptureFixture[str]) -> None:
     """With a descriptor the line goes there and the descriptor is closed; without, to stderr."""
     reader, writer = os.pipe()
-    service.announcer("x", writer)("listening on http://h:1")
+    ready = service.announcer("x", writer)
+    ready("listening on http://h:1")
+    ready("a second time is not heard")
     with os.fdopen(reader) as pipe:
         assert pipe.read() == "listening on http://h:1\n"
     service.announcer("x", None)("listening on http://h:1")
