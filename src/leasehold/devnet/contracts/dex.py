@@ -11,6 +11,7 @@ leaves the answer to be delivered again by a time alarm.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
+from binascii import Error as Base64Error
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -20,18 +21,18 @@ import msgspec
 from leasehold.devnet.contracts.native import Case
 from leasehold.devnet.contracts.platform import time_alarm
 from leasehold.devnet.wasm import interchain
-from leasehold.devnet.wasm.contract import BankCoin, Event, ReplyOn, Response, SubMessage, WasmExecute
+from leasehold.devnet.wasm.contract import BankCoin, ContractError, Event, ReplyOn, Response, SubMessage, WasmExecute
 from leasehold.protocol.currencies import CurrencySet
 from leasehold.protocol.errors import Refused
+from leasehold.protocol.messages.interchain import AccountVersion
 from leasehold.protocol.messages.values import ConnectionParams
-from leasehold.protocol.serde import OneOf, Wire
+from leasehold.protocol.serde import Wire
 
 SECOND = 1_000_000_000
 POLLING = 5 * SECOND
 TIMEOUT = 86_400 * SECOND
 DELIVERY_REPLY = 12345678901
 CALLBACK = b'{"dex_callback":[]}'
-CALLBACK_CONTINUE = b'{"dex_callback_continue":[]}'
 
 
 class Account(Wire, frozen=True):
@@ -202,12 +203,20 @@ class SwapExactIn(Stage):
 
     def _routes(self, case: Case, ticker: str) -> list[tuple[int, str]]:
         query = msgspec.json.encode({"swap_path": {"from": ticker, "to": self.task.out_ticker}})
-        path = msgspec.json.decode(case.querier.smart(self.task.oracle, query), type=list[tuple[int, str]])
+        try:
+            answer = case.querier.smart(self.task.oracle, query)
+        except ContractError as error:
+            raise Refused(f"[Dex] [Oracle; Stub] Failed to query swap path! Cause: {error}") from None
+        path = msgspec.json.decode(answer, type=list[tuple[int, str]])
         return [(pool, self.currencies.by_ticker[target].dex_symbol) for pool, target in path]
 
     def on_response(self, case: Case, data: bytes) -> Outcome:
         kept = sum(coin.amount for coin in self.task.coins() if coin.ticker == self.task.out_ticker)
-        amount_out = kept + sum(interchain.swapped(data))
+        wanted = sum(coin.ticker != self.task.out_ticker for coin in self.task.coins())
+        swapped = interchain.swapped(data)
+        if len(swapped) < wanted:
+            raise Refused("[Dex] [Swap] Expected response to swap request is not found")
+        amount_out = kept + sum(swapped[:wanted])
         if not self.task.local:
             return self.task.finish(case, amount_out)
         back = TransferInInit(self.task, self.currencies, amount_out)
@@ -349,56 +358,20 @@ def loaded(value: dict[str, Any], task_of: Callable[[Any], SwapTask], currencies
             return TransferInFinish(task, currencies, amount, int(body["timeout"]))
 
 
-class Packet(Wire, frozen=True, forbid_unknown_fields=False):
-    """The packet an answer belongs to; no contract looks into it."""
-
-
-class OpenAck(Wire, frozen=True):
-    """The interchain account was opened; its address is in the version."""
-
-    port_id: str
-    channel_id: str
-    counterparty_channel_id: str
-    counterparty_version: str
-
-
-class Answered(Wire, frozen=True):
-    """A packet's answer, base64."""
-
-    request: Packet
-    data: str
-
-
-class Failed(Wire, frozen=True):
-    """A packet was refused."""
-
-    request: Packet
-    details: str
-
-
-class TimedOut(Wire, frozen=True):
-    """A packet was not delivered in time."""
-
-    request: Packet
-
-
-class Sudo(OneOf, frozen=True):
-    """What the chain's interchain modules tell a contract."""
-
-    rust_name: ClassVar[str] = "SudoMsg"
-    response: Answered | None = None
-    error: Failed | None = None
-    timeout: TimedOut | None = None
-    open_ack: OpenAck | None = None
-
-
-class _Version(msgspec.Struct):
-    address: str
-
-
-def opened_host(ack: OpenAck) -> str:
-    """The address of a just opened account."""
+def opened_host(version: str) -> str:
+    """The address of a just opened account, from its channel's version."""
     try:
-        return msgspec.json.decode(ack.counterparty_version, type=_Version).address
+        host = msgspec.json.decode(version, type=AccountVersion).address
     except msgspec.MsgspecError as error:
-        raise Refused(f"[Dex] [Platform] {error}") from error
+        raise Refused(f"[Dex] [Platform] [Std] An error occured on data deserialization: {error}") from None
+    if not host:
+        raise Refused("[Dex] [ICA] Invalid ICA host account")
+    return host
+
+
+def answer_bytes(data: str) -> bytes:
+    """An acknowledgement's data."""
+    try:
+        return b64decode(data, validate=True)
+    except Base64Error:
+        raise Refused("[Dex] [Platform] [Std] Invalid Base64 string") from None

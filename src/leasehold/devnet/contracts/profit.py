@@ -5,7 +5,6 @@ Storage: `state` like the lease's, `{"OpenIca":…}`, `{"Idle":…}` or `{"BuyBa
 
 from __future__ import annotations
 
-from base64 import b64decode
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +21,7 @@ from leasehold.devnet.wasm.contract import BankCoin, BankSend, ContractError, Ev
 from leasehold.protocol import events
 from leasehold.protocol.currencies import CurrencySet
 from leasehold.protocol.errors import Refused
+from leasehold.protocol.messages import interchain as answers
 from leasehold.protocol.messages import profit as wire
 from leasehold.protocol.messages.treasury import Cadence
 from leasehold.protocol.messages.values import ConnectionParams, PaymentCoin
@@ -130,7 +130,7 @@ class Profit(Native):
     tag = "[Profit]"
     instantiate_type = wire.Instantiate
     execute_type = wire.Execute
-    sudo_type = dex.Sudo
+    sudo_type = answers.Sudo
     query_type = wire.Query
 
     def __init__(self, build: ProtocolBuild) -> None:
@@ -199,30 +199,30 @@ class Profit(Native):
 
     # -- answers of the interchain modules -----------------------------------------------------------------------
 
-    def sudo_open_ack(self, case: Case, msg: dex.OpenAck) -> Response:
+    def sudo_open_ack(self, case: Case, msg: answers.OpenAck) -> Response:
         state = self._load(case)
         if not isinstance(state, OpenIca):
             raise unsupported("handle open ica response", state)
-        idle = Idle(state.config, Account(case.env.contract, dex.opened_host(msg), state.dex))
+        idle = Idle(state.config, Account(case.env.contract, dex.opened_host(msg.counterparty_version), state.dex))
         opened = events.RegisterIca(id=case.env.contract, ica_host=idle.account.host)
         response = idle.entered(case)
         response.events.append(Event(opened.type, opened.attributes()))
         return self._followed(case, Outcome(response, idle))
 
-    def sudo_response(self, case: Case, msg: dex.Answered) -> Response:
+    def sudo_response(self, case: Case, msg: answers.Response) -> Response:
         state = self._load(case)
         if not isinstance(state, dex.TransferOut | dex.SwapExactIn | dex.TransferInInit):
             raise unsupported("handle transaction response", state)
-        delivery = dex.Delivery(state, b64decode(msg.data))
+        delivery = dex.Delivery(state, dex.answer_bytes(msg.data))
         return self._followed(case, Outcome(delivery.enter(case), delivery))
 
-    def sudo_error(self, case: Case, msg: dex.Failed) -> Response:
+    def sudo_error(self, case: Case, msg: answers.Error) -> Response:
         state = self._load(case)
         if isinstance(state, Stage):
             return self._followed(case, state.on_error(case, msg.details))
         raise unsupported(f"handle ICA error with details '{msg.details}'", state)
 
-    def sudo_timeout(self, case: Case, msg: dex.TimedOut) -> Response:
+    def sudo_timeout(self, case: Case, msg: answers.Timeout) -> Response:
         state = self._load(case)
         if isinstance(state, Stage):
             return self._followed(case, state.on_timeout(case))

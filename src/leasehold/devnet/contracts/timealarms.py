@@ -87,6 +87,9 @@ class TimeAlarms(Native):
         return Response()
 
     def execute_dispatch_alarms(self, case: Case, msg: wire.DispatchAlarms) -> Response:
+        if case.storage.get(_DELIVERING) is not None:
+            text = "[Time Oracle] Alarms delivery queue is not empty! Cause: Assertion requested"
+            raise ContractError(f"{self.tag} {text}")
         alarms = Alarms(case.storage)
         due = alarms.due(case.now // SECOND, msg.max_count)
         event = Event("timealarm")

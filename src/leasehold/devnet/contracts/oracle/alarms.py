@@ -59,6 +59,12 @@ class PriceAlarms:
         for key, _ in self._storage.iterate(above + norm, above[:-1] + b"0"):
             yield key[len(above) + _NORM :].decode()
 
+    def check_settled(self) -> None:
+        """Refuse a dispatch from within a delivery."""
+        if self._storage.get(_DELIVERING) is not None:
+            text = "[Oracle] [Market Price; Alarm] Alarms delivery queue is not empty! Cause: Assertion requested"
+            raise ContractError(text)
+
     def send(self, subscribers: list[str]) -> None:
         """Move alarms out for delivery; their outcomes come in the same order."""
         moved = [(subscriber, self.remove(subscriber)) for subscriber in subscribers]

@@ -92,13 +92,15 @@ class Oracle(Native):
         return Response()
 
     def execute_dispatch_alarms(self, case: Case, msg: wire.DispatchAlarms) -> Response:
+        alarms = PriceAlarms(case.storage)
+        alarms.check_settled()
         due: list[str] = []
         if msg.max_count:
             for subscriber in self._fired(case):
                 due.append(subscriber)
                 if len(due) == msg.max_count:
                     break
-        PriceAlarms(case.storage).send(due)
+        alarms.send(due)
         event = Event("pricealarm", [("receiver", subscriber) for subscriber in due])
         messages = [SubMessage(WasmExecute(subscriber, DELIVERY), 0, ReplyOn.ALWAYS) for subscriber in due]
         return Response(messages, events=[event], data=b"%d" % len(due))
