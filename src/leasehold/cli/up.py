@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack
 from typing import Any
 
 import click
@@ -62,18 +62,19 @@ async def _run(
     embedded: bool,
     announce: Callable[[str], None],
 ) -> None:
-    programs = []
-    url: Callable[[], str] = str
-    if embedded:
-        server = EmbeddedServer(invocation.home)
-        # The URL exists only after the first preparation, which is before any service starts.
-        await asyncio.to_thread(server.prepare)
-        url = server.url
-        programs.append(postgres_program(server))
-    environment = invocation.child_environment(url())
-    programs += [service_program(service, environment) for service in services]
-    supervisor = Supervisor(programs, logs=invocation.home / "logs", announce=announce)
-    await supervisor.run()
+    async with AsyncExitStack() as stack:
+        programs = []
+        url = ""
+        if embedded:
+            server = EmbeddedServer(invocation.home)
+            # The URL exists only after the first preparation, which is before any service starts.
+            await asyncio.to_thread(server.prepare)
+            stack.callback(server.tidy)
+            url = server.url()
+            programs.append(postgres_program(server))
+        environment = invocation.child_environment(url)
+        programs += [service_program(service, environment) for service in services]
+        await Supervisor(programs, logs=invocation.home / "logs", announce=announce).run()
 
 
 def postgres_program(server: EmbeddedServer) -> Program:

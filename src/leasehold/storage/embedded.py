@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
-import json
 import os
-import secrets
 import shutil
 import signal
 import stat
@@ -20,7 +18,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 from urllib.parse import quote
@@ -29,7 +26,8 @@ import psycopg
 from psycopg import sql
 
 from leasehold.core.errors import Unavailable
-from leasehold.storage import launcher, orphans
+from leasehold.storage import credentials, launcher, orphans
+from leasehold.storage.credentials import Credentials
 
 OWNER = "leasehold_owner"
 """The superuser; used here to prepare the server and by nobody else."""
@@ -48,14 +46,6 @@ class EmbeddedServerFailed(Unavailable):
     """The embedded PostgreSQL can't be made or started; says why and what to do."""
 
     code = "EMBEDDED_POSTGRES"
-
-
-@dataclass(frozen=True, slots=True)
-class Credentials:
-    """Passwords of the two roles, known to the home alone."""
-
-    owner: str
-    role: str
 
 
 class EmbeddedServer:
@@ -175,6 +165,15 @@ class EmbeddedServer:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(patience)
                 break
+        self.tidy()
+
+    def tidy(self) -> None:
+        """After the server has stopped, remove what it needed outside the home: at most its socket's folder."""
+        if self.socket_folder.parent != self.folder:
+            for leftover in self.socket_folder.glob(".s.PGSQL.*"):
+                leftover.unlink()
+            with contextlib.suppress(FileNotFoundError):
+                self.socket_folder.rmdir()
 
     def answers(self) -> bool:
         """Whether a server of this home accepts connections right now."""
@@ -212,11 +211,11 @@ class EmbeddedServer:
 
     def _initialise(self) -> None:
         """A new data folder, complete or absent: it gets its name only when finished."""
-        known = self._credentials() or self._make_credentials()
+        known = self._credentials() or credentials.make(self.folder)
         unfinished = self.folder / "data.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         password = self.folder / "password"
-        self._write_private(password, known.owner)
+        credentials.write_private(password, known.owner)
         os.chown(password, self.user, -1)
         arguments = [str(binary("initdb")), "-D", str(unfinished), "-U", OWNER, f"--pwfile={password}"]
         arguments += ["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-instructions"]
@@ -249,31 +248,15 @@ class EmbeddedServer:
 
     def _credentials(self) -> Credentials | None:
         try:
-            document = json.loads((self.folder / "credentials.json").read_text())
-        except FileNotFoundError:
-            return None
+            return credentials.read(self.folder)
         except PermissionError as error:
             raise EmbeddedServerFailed(f"no permission for {error.filename}", hint="run as the home's user") from error
-        return Credentials(owner=document["owner"], role=document["role"])
 
     def _known(self) -> Credentials:
         known = self._credentials()
         if known is None:
-            raise EmbeddedServerFailed(f"{self.folder / 'credentials.json'} is gone", hint="choose another --home")
+            raise EmbeddedServerFailed(f"{self.folder} has lost its credentials", hint="choose another --home")
         return known
-
-    def _make_credentials(self) -> Credentials:
-        made = Credentials(owner=secrets.token_hex(24), role=secrets.token_hex(24))
-        target = self.folder / "credentials.json"
-        draft = self.folder / "credentials.draft"
-        self._write_private(draft, json.dumps({"owner": made.owner, "role": made.role}))
-        draft.rename(target)
-        return made
-
-    def _write_private(self, path: Path, text: str) -> None:
-        path.unlink(missing_ok=True)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(text)
 
 
 def _ensure_role(connection: psycopg.Connection, password: str) -> None:

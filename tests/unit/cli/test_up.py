@@ -110,8 +110,9 @@ def stack(tmp_path: Path, port: int) -> Iterator[Stack]:
         running.process.wait()
         assert running.process.stdout is not None
         running.process.stdout.close()
-        data = EmbeddedServer(running.home).data
-        wait_until(lambda: not orphans.processes(data))
+        server = EmbeddedServer(running.home)
+        wait_until(lambda: not orphans.processes(server.data))
+        server.tidy()
 
 
 def test_a_stack_is_refused_twice_and_stops_clean(stack: Stack, tmp_path: Path) -> None:

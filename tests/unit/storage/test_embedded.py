@@ -203,7 +203,7 @@ def test_an_interrupted_first_start_is_begun_anew(tmp_path: Path) -> None:
 def test_a_long_home_gets_a_private_socket_folder_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Where the path exceeds a socket's limit, the socket lives in a private folder of the temporary one."""
+    """Where the path exceeds a socket's limit, the socket lives in a private folder elsewhere until the stop."""
     short = tmp_path_factory.mktemp("t")
     monkeypatch.setattr(embedded.tempfile, "gettempdir", lambda: str(short))
     server = EmbeddedServer(tmp_path / ("long" * 25), durable=False)
@@ -214,6 +214,7 @@ def test_a_long_home_gets_a_private_socket_folder_elsewhere(
         assert stat.S_IMODE(server.socket_folder.stat().st_mode) == 0o700
     finally:
         server.stop()
+    assert list(short.iterdir()) == []
 
 
 def test_a_foreign_folder_is_refused_and_left_alone(tmp_path: Path) -> None:
