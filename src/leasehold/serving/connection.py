@@ -280,6 +280,7 @@ class Connection(HttpToolsProtocol):
         if self.parser.should_upgrade() and self._should_upgrade():
             if self._busy():
                 raise _Refusal(BAD_REQUEST)
+            super().on_headers_complete()
             self.settled = True
             return
         before = self.cycle

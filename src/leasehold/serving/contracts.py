@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from leasehold.core.errors import InvalidInput
 from leasehold.serving.matching import Matcher
 from leasehold.serving.openapi import document
 from leasehold.serving.routes import Registry
@@ -26,10 +27,13 @@ class Contract:
     def validate(self, method: str, target: str, status: int, content_type: str | None, body: bytes) -> None:
         """Raise ContractViolation unless the answer to a request is a declared one and fits its schema."""
         place = f"{method} {target} -> {status}"
-        match = self._matcher.match(target.partition("?")[0].encode())
+        try:
+            match = self._matcher.match(target.partition("?")[0].encode())
+        except InvalidInput:
+            match = None
         route = match.route(method) if match else None
         if route is None:
-            if status not in (404, 405, 429):
+            if status not in (400, 404, 405, 429):
                 raise ContractViolation(f"{place}: no such route")
             return
         operation = self.document["paths"][route.openapi_path][route.method.lower()]
