@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from leasehold.devnet.app import abci
 from tests.golden.replay_world import HELD_OUT, Replayed, ReplayWorld
+
+from leasehold.devnet.app import abci
 
 OUT_OF_GAS = 11
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.golden.foreign_contracts import StandIn
+
 from leasehold.chain.comet.validators import ValidatorSet
 from leasehold.chain.json_codec import JsonCodec
 from leasehold.chain.registry import registry

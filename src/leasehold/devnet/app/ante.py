@@ -30,6 +30,7 @@ from leasehold.devnet.app.errors import (
 )
 from leasehold.devnet.app.signatures import Signer, UnsupportedKey, Verifier, key_address
 from leasehold.devnet.modules.accounts import Account
+from leasehold.devnet.modules.participants import lossy_text
 
 _MAX_GAS = 2**63 - 1
 _SIMULATED_SIGNATURE_BYTES = 112
@@ -118,7 +119,7 @@ class Ante:
                 self._modules.feegrant.use(ctx, granter, payer, fee, tx.messages)
             source = granter
         if not self._modules.auth.exists(ctx, source):
-            shown = source.decode("utf-8", "replace")
+            shown = lossy_text(source)
             raise UNKNOWN_ADDRESS(f"fee payer address: {shown} does not exist")
         if fee:
             self._deduct(ctx, source, fee)

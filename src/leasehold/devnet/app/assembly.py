@@ -11,15 +11,18 @@ from leasehold.devnet.app.abci import ConsensusParams
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.module import Module
 from leasehold.devnet.modules.auth import Auth
+from leasehold.devnet.modules.authz import Authz
 from leasehold.devnet.modules.bank import Bank
 from leasehold.devnet.modules.counterparty import Counterparty
 from leasehold.devnet.modules.distribution import Distribution
 from leasehold.devnet.modules.evidence import Evidence
+from leasehold.devnet.modules.feegrant import Feegrant
 from leasehold.devnet.modules.gov import Gov
 from leasehold.devnet.modules.mint import Mint
 from leasehold.devnet.modules.slashing import Slashing
 from leasehold.devnet.modules.staking import Staking
 from leasehold.devnet.modules.tax import Tax
+from leasehold.devnet.modules.vestings import Vestings
 from leasehold.devnet.modules.wasm import Wasm
 
 
@@ -59,6 +62,9 @@ class Modules:
     slashing: Slashing
     evidence: Evidence
     gov: Gov
+    authz: Authz
+    feegrant: Feegrant
+    vestings: Vestings
     interchain: Counterparty
     wasm: Wasm
     router: Router
@@ -92,6 +98,9 @@ def assemble(identity: Identity, registry: Registry, router: Router) -> Modules:
         slashing=Slashing(identity, registry),
         evidence=Evidence(identity, registry),
         gov=Gov(identity, registry),
+        authz=Authz(identity, registry),
+        feegrant=Feegrant(identity, registry),
+        vestings=Vestings(identity, registry),
         interchain=Counterparty(identity, registry),
         wasm=Wasm(identity, registry),
         router=router,

@@ -46,3 +46,21 @@ class Participants:
             if shown.startswith(_MISMATCH):
                 raise LOGIC(shown) from None
             raise
+
+
+def lossy_text(data: bytes) -> str:
+    """Raw bytes as the real chain prints them: every byte that is not UTF-8 becomes its own replacement mark."""
+    text = []
+    position = 0
+    while position < len(data):
+        for size in (1, 2, 3, 4):
+            try:
+                text.append(data[position : position + size].decode())
+            except UnicodeDecodeError:
+                continue
+            break
+        else:
+            size = 1
+            text.append("\ufffd")
+        position += size
+    return "".join(text)

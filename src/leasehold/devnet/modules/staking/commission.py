@@ -53,16 +53,6 @@ def check_new_rate(commission: Any, rate: int, now_ns: int) -> None:
         raise ChainError(COMMISSION_CHANGE_TOO_LARGE)
 
 
-def commission_text(commission: Any) -> str:
-    """The text dump that the event of an edited validator carries."""
-    rates, moment = commission.commission_rates, commission.update_time
-    nanos = f"nanos:{moment.nanos} " if moment.nanos else ""
-    return (
-        f'commission_rates:<rate:"{rates.rate}" max_rate:"{rates.max_rate}" '
-        f'max_change_rate:"{rates.max_change_rate}" > update_time:<seconds:{moment.seconds} {nanos}> '
-    )
-
-
 def check_description(description: Any) -> None:
     """Refuse a description with a member that is too long."""
     for member, limit in _LENGTHS.items():

@@ -11,12 +11,12 @@ from leasehold.devnet.app.coins import denom_valid
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.errors import INVALID_REQUEST, NOT_FOUND, ChainError, Kind
 from leasehold.devnet.app.module import handles
+from leasehold.devnet.modules.compact_text import compact_text
 from leasehold.devnet.modules.instants import ZERO_NS, instant, set_instant
 from leasehold.devnet.modules.staking.commission import (
     check_description,
     check_new_rate,
     check_rates,
-    commission_text,
     merge_description,
 )
 from leasehold.devnet.modules.staking.errors import (
@@ -144,7 +144,7 @@ class Messages(ValidatorSet):
         self.save_validator(ctx, validator)
         ctx.emit(
             "edit_validator",
-            ("commission_rate", commission_text(validator.commission)),
+            ("commission_rate", compact_text(validator.commission)),
             ("min_self_delegation", validator.min_self_delegation),
         )
         return self.new(PACKAGE + "MsgEditValidatorResponse")
