@@ -98,7 +98,8 @@ class Application:
         elif scope["type"] == "websocket":
             await self._websocket(scope, receive, send)
         else:
-            await self._lifespan(receive, send)
+            # `leasehold.serving.service` runs the lifespan, so that its errors are ordinary ones.
+            raise RuntimeError(f"unsupported scope {scope['type']}")
 
     def rate_of(self, target: bytes) -> str:
         """Rate class of a snapshot's target."""
@@ -234,17 +235,6 @@ class Application:
             await send({"type": "websocket.http.response.body", "body": answer.body})
             return
         await endpoint(socket)
-
-    async def _lifespan(self, receive: Receive, send: Send) -> None:
-        await receive()
-        context = self.lifespan() if self.lifespan else None
-        if context is not None:
-            await context.__aenter__()
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        if context is not None:
-            await context.__aexit__(None, None, None)
-        await send({"type": "lifespan.shutdown.complete"})
 
 
 class _Sender:

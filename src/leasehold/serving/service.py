@@ -51,14 +51,26 @@ async def serving(
 ) -> AsyncIterator[Running]:
     """Serve for as long as the context lasts; on leaving, requests in flight have `grace_seconds` to finish."""
     _quiet()
-    listener = _listen(host, port)
+    with contextlib.closing(_listen(host, port)) as listener:
+        async with (
+            application.lifespan() if application.lifespan else contextlib.nullcontext(),
+            _accepting(application, listener, fast_path, grace_seconds, watch) as server,
+        ):
+            yield Running(host, listener.getsockname()[1], server)
+
+
+@asynccontextmanager
+async def _accepting(
+    application: Application, listener: socket.socket, fast_path: bool, grace_seconds: int, watch: Watch | None
+) -> AsyncIterator[uvicorn.Server]:
+    """A uvicorn server in a task of its own, started when the context begins and stopped when it ends."""
     watch = watch or Watch(wall_seconds=lambda: application.clock.now_ns() / NANOSECONDS)
     config = uvicorn.Config(
         application,
         http=bound(application, watch, fast_path=fast_path),
         ws="websockets-sansio",
         interface="asgi3",
-        lifespan="on",
+        lifespan="off",
         log_config=None,
         access_log=False,
         proxy_headers=False,
@@ -75,14 +87,13 @@ async def serving(
                 task.result()
                 raise Unavailable("the HTTP server did not start", hint="the log says why")
             await asyncio.sleep(0.005)
-        yield Running(host, listener.getsockname()[1], server)
+        yield server
     finally:
         server.should_exit = True
         try:
             await task
         finally:
             watch.stop()
-            listener.close()
 
 
 def run(

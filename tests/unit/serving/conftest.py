@@ -186,11 +186,13 @@ class Server:
         self.application = application
         self.fast_path = fast_path
         self.watch = watch or Watch(wall_seconds=lambda: 0.0, head=0.4, linger=0.2, stall=0.5, interval=0.1)
+        self.faults: list[dict[str, Any]] = []
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: uvloop.run(self._main()), daemon=True)
 
     async def _main(self) -> None:
         self.loop = asyncio.get_running_loop()
+        self.loop.set_exception_handler(lambda _, context: self.faults.append(context))
         self._stop = asyncio.Event()
         async with serving(
             self.application, fast_path=self.fast_path, grace_seconds=2, watch=self.watch
@@ -204,9 +206,12 @@ class Server:
         return self.running
 
     def stop(self) -> None:
+        if not self._thread.is_alive():
+            return
         self.loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(10)
         assert not self._thread.is_alive()
+        assert not self.faults
 
     def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run something inside the server's loop."""
