@@ -25,22 +25,13 @@ from leasehold.devnet.wasm.contract import BankCoin, ContractError, Event, Reply
 from leasehold.protocol.currencies import CurrencySet
 from leasehold.protocol.errors import Refused
 from leasehold.protocol.messages.interchain import AccountVersion
-from leasehold.protocol.messages.values import ConnectionParams
-from leasehold.protocol.serde import Wire
+from leasehold.protocol.messages.values import Account
 
 SECOND = 1_000_000_000
 POLLING = 5 * SECOND
 TIMEOUT = 86_400 * SECOND
 DELIVERY_REPLY = 12345678901
 CALLBACK = b'{"dex_callback":[]}'
-
-
-class Account(Wire, frozen=True):
-    """A contract's account on the DEX's chain."""
-
-    owner: str
-    host: str
-    dex: ConnectionParams
 
 
 class DexCoin(NamedTuple):

@@ -12,7 +12,7 @@ import msgspec
 
 from leasehold.devnet.contracts import dex
 from leasehold.devnet.contracts.build import ProtocolBuild
-from leasehold.devnet.contracts.dex import Account, DexCoin, Outcome, Stage, unsupported
+from leasehold.devnet.contracts.dex import DexCoin, Outcome, Stage, unsupported
 from leasehold.devnet.contracts.native import Case, Native
 from leasehold.devnet.contracts.platform import UNAUTHORIZED, check_contract, check_sender, time_alarm
 from leasehold.devnet.contracts.release import check_migration, protocol_release
@@ -24,7 +24,7 @@ from leasehold.protocol.errors import Refused
 from leasehold.protocol.messages import interchain as answers
 from leasehold.protocol.messages import profit as wire
 from leasehold.protocol.messages.treasury import Cadence
-from leasehold.protocol.messages.values import ConnectionParams, PaymentCoin
+from leasehold.protocol.messages.values import Account, ConnectionParams, PaymentCoin
 
 HOUR = 3_600_000_000_000
 FEE_RESERVE = 100

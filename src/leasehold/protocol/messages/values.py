@@ -187,6 +187,14 @@ class ConnectionParams(Wire, frozen=True):
     transfer_channel: TransferChannel
 
 
+class Account(Wire, frozen=True):
+    """A contract's account on the DEX's chain."""
+
+    owner: str
+    host: str
+    dex: ConnectionParams
+
+
 class MaxSlippages(Wire, frozen=True):
     """The permille of value that a liquidation may lose."""
 

@@ -4,59 +4,47 @@ from __future__ import annotations
 
 from typing import Any
 
-from leasehold.devnet.contracts.lease.records import (
-    BuyAsset,
-    BuyLpn,
-    Delivery,
-    LeaseRecord,
-    OpenIca,
-    ReturnAsset,
-    SellAsset,
-    SwapExactIn,
-    TransferInInit,
-    TransferOut,
-)
+from leasehold.devnet.contracts import dex
 from leasehold.devnet.contracts.lease.scene import Scene
+from leasehold.devnet.contracts.lease.states import Active, Anomaly, Connecting, Final, Requested, State
+from leasehold.devnet.contracts.lease.tasks import LeaseTask
 from leasehold.devnet.wasm.contract import ContractTrap
 from leasehold.protocol.messages import lease as wire
+from leasehold.protocol.messages.lease_state import BuyAsset, BuyLpn, LeaseRecord, ReturnAsset, SellAsset
 from leasehold.protocol.messages.values import LpnCoin
 
 SECOND = 1_000_000_000
 _IDLE, _ANOMALY = "idle", "slippage_protection_activated"
+_PROGRESS = {
+    "TransferOut": "transfer_out",
+    "SwapExactIn": "swap",
+    "TransferInInit": "transfer_in_init",
+    "TransferInFinish": "transfer_in_finish",
+}
 
 
-def state_answer(scene: Scene, kind: str, content: Any, stage: Any, projection_secs: int) -> wire.State:
+def state_answer(scene: Scene, state: State, projection_secs: int) -> wire.State:
     """The answer to `state`, looking some seconds ahead."""
-    if kind == "closed":
-        return wire.State(closed=())
-    if kind == "liquidated":
-        return wire.State(liquidated=())
-    if kind in ("opened_active", "slippage_anomaly"):
-        status: Any = _IDLE if kind == "opened_active" else _ANOMALY
-        return opened(scene, content.lease, status, projection_secs)
-    if stage is None:
+    if isinstance(state, Active):
+        return opened(scene, state.record, _IDLE, projection_secs)
+    if isinstance(state, Anomaly):
+        return opened(scene, state.record, _ANOMALY, projection_secs)
+    if isinstance(state, Final):
+        return wire.State(closed=()) if state is Final.CLOSED else wire.State(liquidated=())
+    if isinstance(state, Requested):
         raise ContractTrap("a loan that was not drawn yet")
-    if isinstance(stage, Delivery):
-        stage = stage.handler
-    if isinstance(stage, OpenIca):
-        return opening(stage.connectee.new_lease.form.currency, stage.connectee, "open_ica_account")
-    task, progress = stage.spec, _progress(stage)
-    if isinstance(task, BuyAsset):
-        account = wire.IcaAccount(task.dex_account.host)
-        name = "transfer_out" if isinstance(stage, TransferOut) else "buy_asset"
-        return opening(task.form.currency, task, wire.OpeningStage(**{name: account}))
-    if isinstance(task, ReturnAsset):
-        return wire.State(closing=wire.Closing(task.lease.lease.position.amount, progress))
-    status = wire.Status(in_progress=_ongoing(task, progress))
-    return opened(scene, task.lease, status, projection_secs)
-
-
-def _progress(stage: Any) -> str:
-    if isinstance(stage, TransferOut):
-        return "transfer_out"
-    if isinstance(stage, SwapExactIn):
-        return "swap"
-    return "transfer_in_init" if isinstance(stage, TransferInInit) else "transfer_in_finish"
+    if isinstance(state, Connecting):
+        return opening(state.connectee.new_lease.form.currency, state.connectee, "open_ica_account")
+    stage = state.handler if isinstance(state, dex.Delivery) else state
+    assert isinstance(stage.task, LeaseTask)
+    spec, progress = stage.task.spec, _PROGRESS[stage.name]
+    if isinstance(spec, BuyAsset):
+        account = wire.IcaAccount(spec.dex_account.host)
+        name = "transfer_out" if isinstance(stage, dex.TransferOut) else "buy_asset"
+        return opening(spec.form.currency, spec, wire.OpeningStage(**{name: account}))
+    if isinstance(spec, ReturnAsset):
+        return wire.State(closing=wire.Closing(spec.lease.lease.position.amount, progress))
+    return opened(scene, spec.lease, wire.Status(in_progress=_ongoing(spec, progress)), projection_secs)
 
 
 def _ongoing(task: BuyLpn | SellAsset, progress: str) -> wire.OngoingTrx:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from leasehold.devnet.contracts.lease.records import LeaseCore
 from leasehold.devnet.contracts.lease.scene import Scene, emitted
 from leasehold.devnet.contracts.platform import time_alarm
 from leasehold.devnet.wasm.contract import Message, Response, WasmExecute
 from leasehold.protocol import events
 from leasehold.protocol.loan import LeaseLoan
+from leasehold.protocol.messages.lease_state import LeaseCore
 from leasehold.protocol.messages.values import LeasePrice
 from leasehold.protocol.position import Alarms, Liquidation, NoDebt, Steady, Trigger, Zone
 from leasehold.protocol.serde import encode

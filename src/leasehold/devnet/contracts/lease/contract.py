@@ -4,39 +4,48 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
+from leasehold.devnet.contracts import dex
 from leasehold.devnet.contracts.build import ProtocolBuild
+from leasehold.devnet.contracts.dex import Outcome
 from leasehold.devnet.contracts.lease.answers import state_answer
 from leasehold.devnet.contracts.lease.assessment import Quiet, assess, rearmed
-from leasehold.devnet.contracts.lease.legs import Legs
 from leasehold.devnet.contracts.lease.opening import Opening
-from leasehold.devnet.contracts.lease.records import (
-    STATE_KEY,
-    BuyLpn,
-    Holding,
-    LeaseRecord,
-    LoanRequest,
-    State,
-    TransferOut,
-)
-from leasehold.devnet.contracts.lease.scene import Scene, Step
+from leasehold.devnet.contracts.lease.scene import Scene
 from leasehold.devnet.contracts.lease.settlement import Settlement
+from leasehold.devnet.contracts.lease.states import (
+    STATE_KEY,
+    Active,
+    Anomaly,
+    Connecting,
+    Final,
+    Requested,
+    State,
+    loaded,
+    stored,
+)
+from leasehold.devnet.contracts.lease.tasks import LeaseTask, Spec, entered
 from leasehold.devnet.contracts.native import Case, Native
 from leasehold.devnet.contracts.platform import UNAUTHORIZED
 from leasehold.devnet.contracts.release import check_migration, protocol_release
-from leasehold.devnet.wasm.contract import BankCoin, BankSend, ContractTrap, Reply, Response
+from leasehold.devnet.wasm.contract import (
+    BankCoin,
+    BankSend,
+    ContractTrap,
+    Reply,
+    ReplyOn,
+    Response,
+    SubMessage,
+    WasmExecute,
+)
 from leasehold.protocol.currencies import check_currency
 from leasehold.protocol.errors import Refused
 from leasehold.protocol.messages import interchain
 from leasehold.protocol.messages import lease as wire
+from leasehold.protocol.messages.lease_state import BuyAsset, BuyLpn, LeaseRecord, ReturnAsset
 from leasehold.protocol.messages.values import PaymentCoin
 from leasehold.protocol.position import ClosePolicy, NoDebt
-from leasehold.protocol.serde import encode
 
 NAME, VERSION, STORAGE_VERSION = "lease", "0.12.1", 9
-
-_DECODE = msgspec.json.Decoder(State).decode
 
 
 def _unsupported(operation: str) -> Refused:
@@ -66,11 +75,16 @@ class Lease(Native):
 
     def on_reply(self, case: Case, reply: Reply) -> Response:
         call = self._call(case)
-        if isinstance(call.content, LoanRequest):
-            return self._saved(case, call.opening.loan_drawn(call.content, reply))
-        if call.stage is None:
-            raise _unsupported("reply")
-        return self._saved(case, call.legs.on_reply(call.kind, call.stage))
+        state = call.state
+        if isinstance(state, Requested):
+            return self._saved(case, call.opening.loan_drawn(state.request, reply))
+        if isinstance(state, dex.Delivery):
+            return self._saved(case, state.on_reply(case))
+        if isinstance(state, Connecting) and state.version is not None:
+            return self._saved(case, Outcome(dex.next_delivery(case, state.connectee.deps[2].addr), state))
+        if call.on_dex:
+            raise dex.unsupported("handle reply", state)
+        raise _unsupported("reply")
 
     # -- what people and alarms ask ------------------------------------------------------------------------------
 
@@ -82,7 +96,7 @@ class Lease(Native):
             return self._saved(case, call.settlement.repay(record, payment.amount))
         return self._saved(case, self._bought_with(call, record, case.info.funds))
 
-    def _bought_with(self, call: Call, record: LeaseRecord, funds: tuple[BankCoin, ...]) -> Step:
+    def _bought_with(self, call: Call, record: LeaseRecord, funds: tuple[BankCoin, ...]) -> Outcome:
         known = self._currencies.by_bank
         coin = next((coin for coin in funds if coin.denom in known), None)
         if coin is None:
@@ -90,8 +104,8 @@ class Lease(Native):
         ticker, core = known[coin.denom].ticker, record.lease
         call.scene.pool_loan(core.loan.lpp.addr)
         core.spec().check_transaction(coin.amount, call.scene.prices(core.oracle.addr).price(ticker))
-        task = BuyLpn(record, PaymentCoin(str(coin.amount), ticker))
-        return call.legs.enter("buy_lpn", TransferOut(task, 1))
+        task = call.task("BuyLpn", BuyLpn(record, PaymentCoin(str(coin.amount), ticker)))
+        return entered(dex.TransferOut.start(task, self._currencies), call.scene.case)
 
     def execute_change_close_policy(self, case: Case, msg: wire.ClosePolicyChange) -> Response:
         call = self._call(case)
@@ -128,7 +142,7 @@ class Lease(Native):
 
     def execute_price_alarm(self, case: Case, msg: Any) -> Response:
         call = self._call(case)
-        if call.stage is not None or call.final:
+        if call.on_dex or isinstance(call.state, Final):
             return Response()
         record = call.active("on price alarm")
         if case.info.sender != record.lease.oracle.addr:
@@ -137,10 +151,17 @@ class Lease(Native):
 
     def execute_time_alarm(self, case: Case, msg: Any) -> Response:
         call = self._call(case)
-        if call.final:
+        state = call.state
+        if isinstance(state, Final):
             return Response()
-        if call.stage is not None:
-            return self._saved(case, call.legs.on_time_alarm(call.kind, call.stage))
+        if isinstance(state, dex.Stage):
+            if isinstance(state, dex.TransferInFinish) and case.info.sender != state.task.time_alarms:
+                raise Refused(f"[Dex] {UNAUTHORIZED}")
+            return self._saved(case, state.on_time_alarm(case))
+        if isinstance(state, Connecting):
+            if state.version is None:
+                raise dex.unsupported("handle time alarm", state)
+            return self._saved(case, call.opening.connected(state, call.task))
         record = call.active("on time alarm")
         if case.info.sender != record.lease.time_alarms.addr:
             raise Refused(UNAUTHORIZED)
@@ -148,15 +169,17 @@ class Lease(Native):
 
     def execute_heal(self, case: Case, msg: Any) -> Response:
         call = self._call(case)
-        if call.stage is not None:
-            return self._saved(case, call.legs.heal(call.kind, call.stage))
-        if call.final:
+        state = call.state
+        if isinstance(state, dex.Stage):
+            return self._saved(case, state.heal(case))
+        if isinstance(state, Connecting):
+            raise dex.unsupported("handle heal", state)
+        if isinstance(state, Final):
             return self._drained(case)
-        if call.kind == "slippage_anomaly":
-            record = call.content.lease
-            if not call.scene.granted(record.leases.addr, "anomaly_resolution"):
+        if isinstance(state, Anomaly):
+            if not call.scene.granted(state.record.leases.addr, "anomaly_resolution"):
                 raise Refused(UNAUTHORIZED)
-            return self._saved(case, self._evaluated(call, record))
+            return self._saved(case, self._evaluated(call, state.record))
         record = call.active("heal")
         balance = case.querier.balance(case.env.contract, self._currencies.lpn.bank_symbol)
         if balance == 0:
@@ -174,10 +197,10 @@ class Lease(Native):
             raise Refused("Inconsistency not detected")
         return response
 
-    def _evaluated(self, call: Call, record: LeaseRecord) -> Step:
+    def _evaluated(self, call: Call, record: LeaseRecord) -> Outcome:
         demand = assess(call.scene, record.lease, call.scene.lease_loan(record.lease))
         if isinstance(demand, Quiet):
-            return Step(rearmed(record.lease, demand), State(opened_active=Holding(record)))
+            return Outcome(rearmed(record.lease, demand), Active(record))
         if isinstance(demand, NoDebt):
             raise ContractTrap("an Active Opened Lease should always have some due amount")
         return call.settlement.act(record, demand, Response())
@@ -186,36 +209,52 @@ class Lease(Native):
 
     def execute_dex_callback(self, case: Case, msg: Any) -> Response:
         call = self._own_call(case, "dex inner")
-        return self._saved(case, call.legs.on_callback(call.kind, call.stage))
+        if isinstance(call.state, dex.Delivery):
+            return self._saved(case, call.state.on_inner(case))
+        raise dex.unsupported("handle inner", call.state)
 
     def execute_dex_callback_continue(self, case: Case, msg: Any) -> Response:
         call = self._own_call(case, "dex inner continue")
-        return self._saved(case, call.legs.on_callback_continue(call.kind, call.stage))
+        if isinstance(call.state, Connecting) and call.state.version is not None:
+            return self._saved(case, call.opening.connected(call.state, call.task))
+        raise dex.unsupported("handle inner to 'Continue' response", call.state)
 
     def sudo_response(self, case: Case, msg: interchain.Response) -> Response:
-        call = self._answered(case, "dex response")
-        return self._saved(case, call.legs.on_response(call.kind, call.stage, msg.data))
+        state = self._on_dex(case, "dex response").state
+        if isinstance(state, dex.TransferOut | dex.SwapExactIn | dex.TransferInInit):
+            return self._saved(case, entered(dex.Delivery(state, dex.answer_bytes(msg.data)), case))
+        raise dex.unsupported("handle transaction response", state)
 
     def sudo_error(self, case: Case, msg: interchain.Error) -> Response:
-        call = self._answered(case, f"dex error(ICA error with details '{msg.details}')")
-        return self._saved(case, call.legs.on_error(call.kind, call.stage, msg.details))
+        cause = f"ICA error with details '{msg.details}'"
+        state = self._on_dex(case, f"dex error({cause})").state
+        if isinstance(state, dex.Stage):
+            return self._saved(case, state.on_error(case, msg.details))
+        raise dex.unsupported(f"handle {cause}", state)
 
     def sudo_timeout(self, case: Case, msg: interchain.Timeout) -> Response:
-        call = self._answered(case, "dex timeout")
-        return self._saved(case, call.legs.on_timeout(call.kind, call.stage))
+        state = self._on_dex(case, "dex timeout").state
+        if isinstance(state, dex.Stage):
+            return self._saved(case, state.on_timeout(case))
+        raise dex.unsupported("handle transaction timeout", state)
 
     def sudo_open_ack(self, case: Case, msg: interchain.OpenAck) -> Response:
-        call = self._answered(case, "open ica response")
-        return self._saved(case, call.legs.on_open_ica(call.kind, call.stage, msg.counterparty_version))
+        state = self._on_dex(case, "open ica response").state
+        if not isinstance(state, Connecting) or state.version is not None:
+            raise dex.unsupported("handle open ica response", state)
+        callback = SubMessage(
+            WasmExecute(case.env.contract, b'{"dex_callback_continue":[]}'), dex.DELIVERY_REPLY, ReplyOn.ERROR
+        )
+        return self._saved(case, Outcome(Response([callback]), Connecting(state.connectee, msg.counterparty_version)))
 
     def _own_call(self, case: Case, operation: str) -> Call:
         if case.info.sender != case.env.contract:
             raise Refused(UNAUTHORIZED)
-        return self._answered(case, operation)
+        return self._on_dex(case, operation)
 
-    def _answered(self, case: Case, operation: str) -> Call:
+    def _on_dex(self, case: Case, operation: str) -> Call:
         call = self._call(case)
-        if call.stage is None:
+        if not call.on_dex:
             raise _unsupported(operation)
         return call
 
@@ -223,7 +262,7 @@ class Lease(Native):
 
     def query_state(self, case: Case, msg: wire.StateQuery) -> wire.State:
         call = self._call(case)
-        return state_answer(call.scene, call.kind, call.content, call.stage, msg.due_projection_secs)
+        return state_answer(call.scene, call.state, msg.due_projection_secs)
 
     def query_protocol_package_release(self, case: Case, msg: Any) -> Any:
         return self._release
@@ -231,48 +270,50 @@ class Lease(Native):
     # -- parts ---------------------------------------------------------------------------------------------------
 
     def _call(self, case: Case) -> Call:
-        return Call(Scene(case, self._currencies), _DECODE(case.storage.get(STATE_KEY) or b"{}"))
+        return Call(Scene(case, self._currencies), case.storage.get(STATE_KEY) or b"{}")
 
-    def _saved(self, case: Case, step: Step) -> Response:
-        case.storage.set(STATE_KEY, encode(step.state))
-        return step.response
+    def _saved(self, case: Case, outcome: Outcome) -> Response:
+        case.storage.set(STATE_KEY, stored(outcome.state))
+        return outcome.response
 
 
 class Call:
-    """A call with the state it found: a kind, and a stage if it is a DEX leg."""
+    """A call with the state it found."""
 
-    __slots__ = ("content", "kind", "legs", "opening", "scene", "settlement", "stage")
+    __slots__ = ("opening", "scene", "settlement", "state")
 
-    def __init__(self, scene: Scene, state: State) -> None:
+    def __init__(self, scene: Scene, raw: bytes) -> None:
         self.scene = scene
-        self.kind, self.content = state.chosen
-        self.stage: Any = self.content.chosen[1] if hasattr(self.content, "chosen") else None
-        self.legs = Legs(scene, self._finished)
-        self.settlement = Settlement(scene, self.legs)
+        self.settlement = Settlement(scene, self.task)
         self.opening = Opening(scene)
+        self.state: State = loaded(raw, self.task, scene.currencies)
 
     @property
-    def final(self) -> bool:
-        return self.kind in ("closed", "liquidated")
+    def on_dex(self) -> bool:
+        """Whether an answer of the DEX is awaited."""
+        return isinstance(self.state, dex.Stage | Connecting)
 
     def active(self, operation: str) -> LeaseRecord:
         """The lease at rest, or the refusal of an operation that needs one."""
-        if self.kind != "opened_active":
+        if not isinstance(self.state, Active):
             raise _unsupported(operation)
-        record: LeaseRecord = self.content.lease
-        return record
+        return self.state.record
 
-    def _finished(self, kind: str, task: Any, amount: int) -> Step:
+    def task(self, kind: str, spec: Spec) -> LeaseTask:
+        """The task of a leg of this lease."""
+        return LeaseTask(kind, spec, self.scene, self._finished)
+
+    def _finished(self, kind: str, spec: Spec, amount: int) -> Outcome:
         """The step that a leg's output makes."""
-        if kind == "buy_asset":
-            return self.opening.bought(task, amount, self.settlement)
-        if kind == "buy_lpn":
-            return self.settlement.repay(task.lease, amount)
-        if kind == "closing_transfer_in":
-            return self.settlement.returned(task)
-        if kind in ("full_close", "full_liquidation"):
-            return self.settlement.sold_all(task, amount)
-        return self.settlement.sold_part(task, amount)
+        if isinstance(spec, BuyAsset):
+            return self.opening.bought(spec, amount, self.settlement)
+        if isinstance(spec, BuyLpn):
+            return self.settlement.repay(spec.lease, amount)
+        if isinstance(spec, ReturnAsset):
+            return self.settlement.returned(spec)
+        if kind in ("FullClose", "FullLiquidation"):
+            return self.settlement.sold_all(spec, amount)
+        return self.settlement.sold_part(spec, amount)
 
 
 def _changed(current: int | None, change: Any) -> int | None:

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
+from leasehold.devnet.contracts.dex import Outcome, TransferOut, opened_host
 from leasehold.devnet.contracts.lease.assessment import Quiet, assess
-from leasehold.devnet.contracts.lease.records import (
-    BuyAsset,
-    Connectee,
-    Holding,
-    LeaseCore,
-    LeaseRecord,
-    LoanRecord,
-    LoanRequest,
-    LoanTerms,
-    OpenIca,
-    PositionRecord,
-    Ref,
-    ReserveRef,
-    Rules,
-    SpecRecord,
-    State,
-    leg_state,
-)
-from leasehold.devnet.contracts.lease.scene import Scene, Step, response_of
+from leasehold.devnet.contracts.lease.scene import Scene, emitted, response_of
 from leasehold.devnet.contracts.lease.settlement import Settlement
+from leasehold.devnet.contracts.lease.states import Active, Connecting, Requested
+from leasehold.devnet.contracts.lease.tasks import LeaseTask, Spec, entered
 from leasehold.devnet.contracts.platform import check_contract, checked_address
 from leasehold.devnet.wasm import interchain
 from leasehold.devnet.wasm.contract import (
@@ -41,7 +28,21 @@ from leasehold.protocol import events
 from leasehold.protocol.errors import Refused
 from leasehold.protocol.messages import lpp
 from leasehold.protocol.messages.lease import ClosePolicy, Instantiate
-from leasehold.protocol.messages.values import LeaseCoin, LpnCoin, PaymentCoin
+from leasehold.protocol.messages.lease_state import (
+    BuyAsset,
+    Connectee,
+    LeaseCore,
+    LeaseRecord,
+    LoanRecord,
+    LoanRequest,
+    LoanTerms,
+    PositionRecord,
+    Ref,
+    ReserveRef,
+    Rules,
+    SpecRecord,
+)
+from leasehold.protocol.messages.values import Account, LeaseCoin, LpnCoin, PaymentCoin
 from leasehold.protocol.percent import MILLE
 from leasehold.protocol.position import Liquidation, PositionSpec
 from leasehold.protocol.serde import encode
@@ -56,7 +57,7 @@ class Opening:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
 
-    def requested(self, msg: Instantiate) -> Step:
+    def requested(self, msg: Instantiate) -> Outcome:
         """Ask the pool for the loan that the down-payment in the funds allows."""
         scene, form = self._scene, msg.form
         querier = scene.case.querier
@@ -93,9 +94,9 @@ class Opening:
             Ref(msg.finalizer),
         )
         response = Response([SubMessage(request, 0, ReplyOn.SUCCESS)])
-        return Step(response, State(request_loan=LoanRequest(msg, downpayment, deps)))
+        return Outcome(response, Requested(LoanRequest(msg, downpayment, deps)))
 
-    def loan_drawn(self, request: LoanRequest, reply: Reply) -> Step:
+    def loan_drawn(self, request: LoanRequest, reply: Reply) -> Outcome:
         """The loan is there: open the account on the DEX."""
         if reply.error is not None:
             raise Refused(f"[Lpp][Lender] [Platform] Error returned in reply! Cause: {reply.error}")
@@ -107,11 +108,25 @@ class Opening:
         terms = LoanTerms(LpnCoin(loan.principal_due.amount, lpn), loan.annual_interest_rate)
         waiting = Connectee(request.new_lease, request.downpayment, terms, request.deps, str(self._scene.now))
         message = interchain.register_account(request.new_lease.dex.connection_id)
-        return Step(
-            response_of([message], events.RequestLoan(id=self._scene.me)), leg_state("buy_asset", OpenIca(waiting))
-        )
+        return Outcome(response_of([message], events.RequestLoan(id=self._scene.me)), Connecting(waiting))
 
-    def bought(self, task: BuyAsset, amount: int, settlement: Settlement) -> Step:
+    def connected(self, state: Connecting, task_of: Callable[[str, Spec], LeaseTask]) -> Outcome:
+        """The account is there: send it the down-payment and the loan."""
+        scene, waiting = self._scene, state.connectee
+        host = opened_host(state.version or "")
+        spec = BuyAsset(
+            waiting.new_lease.form,
+            Account(scene.me, host, waiting.new_lease.dex),
+            waiting.downpayment,
+            waiting.loan,
+            waiting.deps,
+            waiting.start_opening_at,
+        )
+        registered = Response(events=[emitted(events.RegisterIca(id=scene.me, ica_host=host))])
+        leaving = TransferOut.start(task_of("BuyAsset", spec), scene.currencies)
+        return entered(leaving, scene.case, registered)
+
+    def bought(self, task: BuyAsset, amount: int, settlement: Settlement) -> Outcome:
         """The asset is bought: the lease is open, and is evaluated at once."""
         record = self._record(task, amount)
         core = record.lease
@@ -132,7 +147,7 @@ class Opening:
             downpayment_symbol=task.downpayment.ticker,
         )
         if isinstance(demand, Quiet):
-            return Step(response_of(demand.alarms, event), State(opened_active=Holding(record)))
+            return Outcome(response_of(demand.alarms, event), Active(record))
         if isinstance(demand, Liquidation):
             return settlement.liquidate(record, demand, response_of([], event))
         raise ContractTrap("a freshly open lease should have some due amount")

@@ -1,14 +1,12 @@
-"""One call of a lease: what it works with, and the step it makes."""
+"""One call of a lease: what it works with, and how its responses are put together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from leasehold.devnet.contracts.lease.records import LeaseCore, State
 from leasehold.devnet.contracts.native import Case
 from leasehold.devnet.contracts.price_source import PriceSource
 from leasehold.devnet.wasm.contract import BankCoin, ContractError, Event, Message, Response
@@ -17,19 +15,12 @@ from leasehold.protocol.errors import Refused
 from leasehold.protocol.events import ProtocolEvent
 from leasehold.protocol.loan import LeaseLoan
 from leasehold.protocol.messages import lpp, values
+from leasehold.protocol.messages.lease_state import LeaseCore
 from leasehold.protocol.pool import Loan
 from leasehold.protocol.price import Price
 
 _LOAN: Callable[[bytes], lpp.Loan | None] = msgspec.json.Decoder(lpp.Loan | None).decode
 _SLIPPAGES = msgspec.json.Decoder(values.MaxSlippages).decode
-
-
-@dataclass(slots=True)
-class Step:
-    """What a call answers and the state it leaves."""
-
-    response: Response
-    state: State
 
 
 class Scene:

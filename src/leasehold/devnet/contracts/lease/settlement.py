@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from leasehold.devnet.contracts.dex import Outcome, SwapExactIn, TransferInInit
 from leasehold.devnet.contracts.lease.assessment import Demand, Quiet, assess, rearmed
-from leasehold.devnet.contracts.lease.legs import Legs
-from leasehold.devnet.contracts.lease.records import (
+from leasehold.devnet.contracts.lease.scene import Scene, emitted, merged, response_of
+from leasehold.devnet.contracts.lease.states import Active, Final
+from leasehold.devnet.contracts.lease.tasks import LeaseTask, Spec, entered
+from leasehold.devnet.wasm.contract import BankSend, Message, Response, WasmExecute
+from leasehold.protocol import events
+from leasehold.protocol.loan import LeaseLoan, Receipt
+from leasehold.protocol.messages.lease_state import (
     CauseRecord,
-    Final,
-    Holding,
     LeaseCore,
     LeaseRecord,
     LiabilityCause,
@@ -19,20 +23,12 @@ from leasehold.devnet.contracts.lease.records import (
     ReturnAsset,
     SellAsset,
     SlippageLimit,
-    State,
-    SwapExactIn,
-    TransferInInit,
 )
-from leasehold.devnet.contracts.lease.scene import Scene, Step, emitted, merged, response_of
-from leasehold.devnet.wasm.contract import BankSend, Message, Response, WasmExecute
-from leasehold.protocol import events
-from leasehold.protocol.loan import LeaseLoan, Receipt
-from leasehold.protocol.messages.values import LeaseCoin, LpnCoin, PaymentCoin
+from leasehold.protocol.messages.values import LeaseCoin, LpnCoin
 from leasehold.protocol.position import Cause, Liquidation, NoDebt, Trigger
 from leasehold.protocol.serde import encode
 
 _REPAY_LOAN = b'{"repay_loan":[]}'
-_FINAL = Final()
 
 Emitting = Callable[[Receipt], events.ProtocolEvent]
 
@@ -40,25 +36,25 @@ Emitting = Callable[[Receipt], events.ProtocolEvent]
 class Settlement:
     """Payments and sales of one call."""
 
-    def __init__(self, scene: Scene, legs: Legs) -> None:
+    def __init__(self, scene: Scene, task_of: Callable[[str, Spec], LeaseTask]) -> None:
         self._scene = scene
-        self._legs = legs
+        self._task_of = task_of
 
     # -- payments ------------------------------------------------------------------------------------------------
 
-    def repay(self, record: LeaseRecord, payment: int) -> Step:
+    def repay(self, record: LeaseRecord, payment: int) -> Outcome:
         """Apply a customer's payment in the lent currency."""
         return self._applied(
             record, record.lease, payment, lambda receipt: events.Repay(**self._payment(record.lease, receipt))
         )
 
-    def sold_part(self, task: SellAsset, proceeds: int) -> Step:
+    def sold_part(self, task: SellAsset, proceeds: int) -> Outcome:
         """Apply the proceeds of a partial sale."""
         core, sold = task.lease.lease, task.amount
         left = core.with_position(core.position.amount.units - sold.units, core.spec().close)
         return self._applied(task.lease, left, proceeds, self._sale(task, core))
 
-    def sold_all(self, task: SellAsset, proceeds: int) -> Step:
+    def sold_all(self, task: SellAsset, proceeds: int) -> Outcome:
         """Settle everything with the proceeds of a sale of all, with the reserve's help if they don't suffice."""
         core = task.lease.lease
         loan = self._scene.lease_loan(core)
@@ -74,10 +70,10 @@ class Settlement:
             recipient = core.loan.profit.addr if liquidated else core.customer
             messages.append(BankSend(recipient, (self._scene.coin(receipt.change, core.lpn),)))
         messages.append(self._finalize(task.lease))
-        final = State(liquidated=_FINAL) if liquidated else State(closed=_FINAL)
-        return Step(response_of(messages, self._sale(task, core)(receipt)), final)
+        final = Final.LIQUIDATED if liquidated else Final.CLOSED
+        return Outcome(response_of(messages, self._sale(task, core)(receipt)), final)
 
-    def returned(self, task: ReturnAsset) -> Step:
+    def returned(self, task: ReturnAsset) -> Outcome:
         """Give the asset of a paid lease, and any change, to its customer."""
         scene, core = self._scene, task.lease.lease
         messages: list[Message] = []
@@ -87,9 +83,9 @@ class Settlement:
         asset = core.position.amount
         messages.append(BankSend(core.customer, (scene.coin(asset.units, asset.ticker),)))
         messages.append(self._finalize(task.lease))
-        return Step(response_of(messages, events.Close(id=core.addr, **scene.at)), State(closed=_FINAL))
+        return Outcome(response_of(messages, events.Close(id=core.addr, **scene.at)), Final.CLOSED)
 
-    def _applied(self, record: LeaseRecord, core: LeaseCore, payment: int, emitting: Emitting) -> Step:
+    def _applied(self, record: LeaseRecord, core: LeaseCore, payment: int, emitting: Emitting) -> Outcome:
         loan = self._scene.lease_loan(core)
         after, receipt = loan.repay(self._scene.now, payment)
         response = response_of(self._paid_out(core, receipt), emitting(receipt))
@@ -100,11 +96,11 @@ class Settlement:
             demand = assess(self._scene, core, after)
         paid = LeaseRecord(core, record.dex, record.leases)
         if isinstance(demand, NoDebt):
-            asset = core.position.amount
-            coming = TransferInInit(ReturnAsset(paid), PaymentCoin(asset.amount, asset.ticker))
-            return self._legs.enter("closing_transfer_in", coming, response)
+            task = self._task_of("ClosingTransferIn", ReturnAsset(paid))
+            coming = TransferInInit(task, self._scene.currencies, core.position.amount.units)
+            return entered(coming, self._scene.case, response)
         if isinstance(demand, Quiet):
-            return Step(merged(rearmed(core, demand), response), State(opened_active=Holding(paid)))
+            return Outcome(merged(rearmed(core, demand), response), Active(paid))
         # A stop-loss that fires here loses the payment's response, as it does in the real contract.
         return self.act(paid, demand, response)
 
@@ -129,7 +125,7 @@ class Settlement:
 
     # -- sales ---------------------------------------------------------------------------------------------------
 
-    def act(self, record: LeaseRecord, demand: Demand, before: Response) -> Step:
+    def act(self, record: LeaseRecord, demand: Demand, before: Response) -> Outcome:
         """Start what a position demands: a liquidation, or a close by policy without what was before."""
         if isinstance(demand, Liquidation):
             return self.liquidate(record, demand, before)
@@ -138,13 +134,12 @@ class Settlement:
         event = events.AutoClose(to=record.lease.addr, **self._scene.at, **fired)
         return self.close(record, None, Response(events=[emitted(event)]))
 
-    def close(self, record: LeaseRecord, amount: LeaseCoin | None, before: Response | None = None) -> Step:
+    def close(self, record: LeaseRecord, amount: LeaseCoin | None, before: Response | None = None) -> Outcome:
         """Start selling a part, or all, for the customer."""
-        kind = "full_close" if amount is None else "partial_close"
-        task = SellAsset(record, Repayable(amount), SlippageLimit())
-        return self._legs.enter(kind, SwapExactIn(task), before)
+        kind = "FullClose" if amount is None else "PartialClose"
+        return self._selling(kind, SellAsset(record, Repayable(amount), SlippageLimit()), before)
 
-    def liquidate(self, record: LeaseRecord, liquidation: Liquidation, before: Response | None = None) -> Step:
+    def liquidate(self, record: LeaseRecord, liquidation: Liquidation, before: Response | None = None) -> Outcome:
         """Start selling what has to be sold, within the slippage allowed now."""
         core = record.lease
         limit = SlippageLimit(self._scene.max_slippage(record.leases.addr), Ref(core.oracle.addr))
@@ -154,10 +149,13 @@ class Settlement:
             liability = core.position.spec.rules.liability
             cause = CauseRecord(liability=LiabilityCause(liability.max, liability.healthy))
         amount = liquidation.amount
-        kind = "full_liquidation" if amount is None else "partial_liquidation"
+        kind = "FullLiquidation" if amount is None else "PartialLiquidation"
         coin = None if amount is None else LeaseCoin(str(amount), core.position.amount.ticker)
-        task = SellAsset(record, Repayable(coin, cause), limit)
-        return self._legs.enter(kind, SwapExactIn(task), before)
+        return self._selling(kind, SellAsset(record, Repayable(coin, cause), limit), before)
+
+    def _selling(self, kind: str, spec: SellAsset, before: Response | None) -> Outcome:
+        swap = SwapExactIn(self._task_of(kind, spec), self._scene.currencies)
+        return entered(swap, self._scene.case, before)
 
     # -- events --------------------------------------------------------------------------------------------------
 
