@@ -42,6 +42,7 @@ class Devnet:
         *,
         clock: Clock | None = None,
         genesis: bytes | None = None,
+        genesis_time_ns: int | None = None,
         durable: bool = True,
     ) -> Devnet:
         """Open the chain kept in a folder, or begin it there; without a folder it lives in memory.
@@ -59,7 +60,7 @@ class Devnet:
                 document = kept.read_bytes()
         deployment = Deployment(identity)
         if document is None:
-            document = market_genesis(deployment, keys=keys, time_ns=clock.now_ns())
+            document = market_genesis(deployment, keys=keys, time_ns=genesis_time_ns or clock.now_ns())
         if folder is not None and not (folder / _GENESIS).exists():
             (folder / _GENESIS).write_bytes(document)
         store = BlockStore(":memory:" if folder is None else folder / _STORE, durable=durable)
@@ -85,3 +86,11 @@ class Devnet:
 
     def close(self) -> None:
         self.node.store.close()
+
+
+def forget(folder: Path | None) -> None:
+    """Remove a chain from its folder; the next open begins it anew."""
+    if folder is None:
+        return
+    for name in (_GENESIS, _STORE, f"{_STORE}-wal", f"{_STORE}-shm"):
+        (folder / name).unlink(missing_ok=True)

@@ -8,23 +8,30 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import uvloop
 
 from leasehold.core import logging
-from leasehold.core.clock import Clock, SystemClock
+from leasehold.core.clock import NANOSECONDS, Clock, SystemClock
 from leasehold.core.errors import ConfigurationError
+from leasehold.core.progress import ProgressBar
 from leasehold.core.service_context import ServiceContext
 from leasehold.core.settings import Settings
-from leasehold.devnet.chain import Devnet
+from leasehold.devnet.chain import Devnet, forget
 from leasehold.devnet.consensus.sealing import Sealer, SealMode
 from leasehold.devnet.grpc.server import GrpcServer
 from leasehold.devnet.lcd.listener import listening
 from leasehold.devnet.lcd.server import Headers, LcdApplication
+from leasehold.devnet.market.history import simulate
+from leasehold.devnet.market.live import LiveMarket
+from leasehold.devnet.market.market import Market
+from leasehold.devnet.market.prices import DAY_SECONDS
 from leasehold.devnet.rpc.server import RpcServer
 
 # Some clients look for these RPC routes on the LCD's port.
 _RPC_ON_LCD = frozenset({"status", "abci_info", "health", "net_info"})
+_HISTORY = "history"
 _log = logging.get("devnet")
 
 
@@ -96,6 +103,32 @@ def _sealer(devnet: Devnet, settings: Settings) -> Sealer:
     return Sealer(devnet.node, mode=mode, interval_seconds=max(interval, 1) / 1000)
 
 
+def open_with_history(settings: Settings, folder: Path | None, clock: Clock) -> Devnet:
+    """Open the chain; a fresh one is given the configured days of market before it goes live.
+
+    A start that was cut short while it simulated begins anew: nobody has seen that chain yet.
+    """
+    days = settings.devnet.history_days if settings.devnet.market else 0
+    begin = clock.now_ns() - days * DAY_SECONDS * NANOSECONDS
+    devnet = Devnet.open(settings, folder, clock=clock, genesis_time_ns=begin)
+    if days and devnet.node.height and devnet.node.store.meta(_HISTORY) is None:
+        devnet.close()
+        _log.warning("the history was cut short; simulating it anew", height=devnet.node.height)
+        forget(folder)
+        devnet = Devnet.open(settings, folder, clock=clock, genesis_time_ns=begin)
+    if not settings.devnet.market:
+        return devnet
+    market: Market | None = None
+    if devnet.node.height == 0:
+        market = Market(devnet, start=devnet.node.time_ns // NANOSECONDS)
+        with ProgressBar(f"simulating {days} days of market") as bar:
+            simulate(devnet, market, clock.now_ns() // NANOSECONDS, bar.show)
+        with devnet.node.store.transaction():
+            devnet.node.store.put_meta(_HISTORY, b"told")
+    LiveMarket.resume(devnet, clock, market).attach()
+    return devnet
+
+
 def run(context: ServiceContext) -> None:
     """Serve until SIGINT or SIGTERM."""
     uvloop.run(_serve(context))
@@ -106,7 +139,8 @@ async def _serve(context: ServiceContext) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    devnet = Devnet.open(context.settings, context.home / "devnet")
+    clock = SystemClock()
+    devnet = open_with_history(context.settings, context.home / "devnet", clock)
     try:
         async with serving(devnet, context.settings) as endpoints:
             context.ready(f"rpc {endpoints.rpc}, lcd {endpoints.lcd}, grpc {endpoints.grpc}")

@@ -60,6 +60,7 @@ class Deployment:
         self.protocols = protocols
         self.builds = {spec.name: spec.build(identity) for spec in protocols}
         self._prefixes = Bech32Prefixes(identity.prefix)
+        self._addresses: dict[str, ProtocolAddresses] = {}
         self.codes = tuple(self._codes())
         self._ids = {code.name: number for number, code in enumerate(self.codes, 1)}
         self.platform = {
@@ -99,6 +100,11 @@ class Deployment:
 
     def addresses(self, protocol: str) -> ProtocolAddresses:
         """Addresses of a protocol's contracts."""
+        if protocol not in self._addresses:
+            self._addresses[protocol] = self._derived(protocol)
+        return self._addresses[protocol]
+
+    def _derived(self, protocol: str) -> ProtocolAddresses:
         creator = self._prefixes.account_bytes(self.platform["admin"])
         found = {}
         for part in PARTS:

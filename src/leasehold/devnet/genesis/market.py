@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from leasehold.chain.wallet import Wallet
+from leasehold.core.addresses import encode, escrow_address
 from leasehold.core.settings import Identity
 from leasehold.devnet.consensus.keys import ValidatorKeys
 from leasehold.devnet.genesis.deployment import Deployment
@@ -19,6 +20,7 @@ STAKERS = 12
 DEVELOPER_USD = 1_000_000
 ACTOR_USD = 3_000_000
 RESERVE_SHARE = 20  # the reserve holds a twentieth of the pool
+ESCROWED = 50_000_000 * TOKEN
 TREASURY_FUNDS = 20_000_000 * TOKEN
 ACTOR_TOKENS = 500_000 * TOKEN
 FEEDERS = ("feeder-1", "feeder-2")
@@ -56,6 +58,10 @@ def market_genesis(deployment: Deployment, *, keys: ValidatorKeys, time_ns: int)
         holder = actor_wallet(identity, name).address
         fund(holder, {denom: units(asset, ACTOR_USD) for denom, (asset, _) in foreign.items()})
         fund(holder, {identity.base_denom: ACTOR_TOKENS})
+    for network in NETWORKS:
+        # What of the native token is on the other chains stands in escrow here.
+        escrow = encode(identity.prefix, escrow_address("transfer", network.channel))
+        fund(escrow, {identity.base_denom: ESCROWED})
     fund(deployment.platform["treasury"], {identity.base_denom: TREASURY_FUNDS})
     for spec in deployment.protocols:
         denom = deployment.builds[spec.name].currencies.lpn.bank_symbol

@@ -122,7 +122,6 @@ PROTOCOLS = (
         min_asset=15_000_000,
         min_transaction=1_000_000,
         pool=2_000_000 * 10**6,
-        terms=BorrowTerms(min_utilization=300),
     ),
     _short("OSMOSIS-OSMOSIS-ALL_BTC", OSMOSIS, "ALL_BTC", 1500, 12 * 10**8, native_parent="USDC_NOBLE"),
     _short("OSMOSIS-OSMOSIS-OSMO", OSMOSIS, "OSMO", 30_000_000, 20_000_000 * 10**6, native_parent="USDC_NOBLE"),

@@ -24,8 +24,8 @@ class Hand:
         self._denom = denom
         self._chain_id = chain_id
 
-    def sign(self, ctx: Context, auth: Auth, messages: list[Any], *, gas: int = 0) -> bytes:
-        """A transaction with the account's present sequence."""
+    def sign(self, ctx: Context, auth: Auth, messages: list[Any], *, gas: int = 0, ahead: int = 0) -> bytes:
+        """A transaction with the account's present sequence, or one that many later."""
         account = auth.get(ctx, self.wallet.address_bytes)
         assert account is not None, f"{self.address} is not funded"
         limit = gas or GAS_PER_MESSAGE * len(messages)
@@ -34,7 +34,7 @@ class Hand:
             messages,
             fee={self._denom: fee},
             gas=limit,
-            sequence=account.sequence,
+            sequence=account.sequence + ahead,
             account_number=account.number,
             chain_id=self._chain_id,
         )

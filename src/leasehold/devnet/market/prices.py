@@ -10,7 +10,6 @@ import math
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 
 DAY_SECONDS = 86_400
 # Significant digits of a fed price: enough to move smoothly, few enough to average exactly in 128 bits.
@@ -104,6 +103,21 @@ class PriceModel:
             value *= self.usd(model.follows) / parent.usd
         return value * self._scripted(ticker)
 
+    def prices(self) -> dict[str, float]:
+        """Every price now, by ticker."""
+        return {ticker: self.usd(ticker) for ticker in self._models}
+
+    def set_prices(self, prices: dict[str, float]) -> None:
+        """Continue from given prices; scripted moves end here."""
+        self._moves = []
+        for ticker, usd in prices.items():
+            if ticker in self._models and usd > 0:
+                self.set_price(ticker, usd)
+
+    def set_price(self, ticker: str, usd: float) -> None:
+        """Make a price what it should be now; it moves on from there."""
+        self._logs[ticker] += math.log(usd / self.usd(ticker))
+
     def _scripted(self, ticker: str) -> float:
         factor = 1.0
         for move in self._moves:
@@ -115,9 +129,6 @@ class PriceModel:
 
 def quotation(base_usd: float, base_decimals: int, quote_usd: float, quote_decimals: int) -> tuple[int, int]:
     """Amount and quote, both smallest units, of a price with a few significant digits and a power-of-ten amount."""
-    ratio = Fraction(base_usd) / Fraction(quote_usd) * Fraction(10) ** (quote_decimals - base_decimals)
-    exponent = 0
-    while ratio * 10**exponent < 10 ** (DIGITS - 1):
-        exponent += 1
-    quote = round(ratio * 10**exponent)
-    return 10**exponent, quote
+    ratio = base_usd / quote_usd * 10.0 ** (quote_decimals - base_decimals)
+    exponent = max(0, DIGITS - 1 - math.floor(math.log10(ratio)))
+    return 10**exponent, round(ratio * 10.0**exponent)

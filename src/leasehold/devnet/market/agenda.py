@@ -1,0 +1,160 @@
+"""What happens once: the first deposits, proposals and their votes, the end of a protocol."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from leasehold.devnet.app.context import Context
+from leasehold.devnet.genesis.document import TOKEN
+from leasehold.devnet.genesis.protocols import DEPRECATED, ProtocolSpec
+from leasehold.devnet.market.hands import Hand
+from leasehold.devnet.market.prices import DAY_SECONDS
+from leasehold.devnet.market.savers import ABSTAIN, NO, VETO, YES, Lender, propose, vote
+
+if TYPE_CHECKING:
+    from leasehold.devnet.market.market import Market
+
+MIN_DEPOSIT = 2_500 * TOKEN
+VOTING_SECONDS = DAY_SECONDS
+_PART = ("leaser", "lpp", "oracle", "profit", "reserve")
+
+# Day, title, summary and how the votes are spread over yes, abstain, no and veto.
+PROPOSALS = (
+    (6, "Raise the voting period", "Give delegators more time to vote.", (8, 1, 2, 0)),
+    (15, "Fund the community workshop", "Pay for two workshops from the community pool.", (2, 1, 8, 0)),
+    (27, "List a new lease asset", "Signal support for another asset.", (9, 2, 1, 0)),
+    (48, "Double the emission", "Mint twice as much.", (1, 0, 2, 8)),
+    (66, "Lower the tax on fees", "From 40 to 35 percent.", (7, 3, 2, 0)),
+    (81, "A council of lenders", "Let large lenders advise on parameters.", (6, 1, 3, 0)),
+)
+END_DAY = 45
+CLOSE_DAY = 70
+
+
+class Agenda:
+    """The market's diary."""
+
+    def __init__(self, market: Market) -> None:
+        self._market = market
+        self._proposals = 0
+
+    def enter(self) -> None:
+        """Schedule what happens once on a new chain."""
+        market = self._market
+        start = market.start
+        for index, lender in enumerate(market.lenders):
+            market.at(start + 10 + index, self._first_deposits(lender, index))
+        for index, staker in enumerate(market.stakers):
+            amount = (index + 1) * 20_000 * TOKEN
+            market.at(start + 60 + index, _deed(staker.hand, staker.delegate(amount)))
+        for day, title, summary, spread in PROPOSALS:
+            self._proposal(start + day * DAY_SECONDS, title, summary, spread)
+        market.at(start + END_DAY * DAY_SECONDS, self._begin_end)
+        self._closing(start + CLOSE_DAY * DAY_SECONDS)
+
+    def keep_open(self, now: int) -> None:
+        """Near the end of a history: one proposal still gathering its deposit and one at the vote."""
+        hand = self._market.scene.named_hand("erin")
+        denom = self._market.scene.app.identity.base_denom
+        half = propose(hand, denom, "A mascot", "Every chain needs one.", MIN_DEPOSIT // 5, [])
+        self._market.at(now, _deed(hand, half))
+        self._proposals += 1
+        self._proposal(now + 30, "Longer unbonding", "From 21 to 28 days.", (5, 1, 3, 0), end_seconds=VOTING_SECONDS)
+
+    def _first_deposits(self, lender: Lender, index: int) -> Any:
+        """Each lender's share of every pool, in one transaction."""
+        specs = self._market.active
+
+        def deposit(ctx: Context) -> tuple[Hand, list[Any]] | None:
+            messages = [lender.deposit(ctx, spec, self._share(spec, index)) for spec in specs]
+            given = [message for message in messages if message is not None]
+            return (lender.hand, given) if given else None
+
+        return deposit
+
+    def _share(self, spec: ProtocolSpec, index: int) -> int:
+        weights = [count + 1 for count in range(len(self._market.lenders))]
+        return spec.pool * weights[index] // sum(weights)
+
+    # Proposals.
+
+    def _proposal(
+        self,
+        moment: int,
+        title: str,
+        summary: str,
+        spread: tuple[int, int, int, int],
+        messages: list[Any] | None = None,
+        end_seconds: int = VOTING_SECONDS,
+    ) -> None:
+        market = self._market
+        hand = market.scene.named_hand("dave")
+        denom = market.scene.app.identity.base_denom
+
+        def submit(_: Context) -> tuple[Hand, list[Any]]:
+            self._proposals += 1
+            self._votes(moment, self._proposals, spread, end_seconds)
+            return hand, [propose(hand, denom, title, summary, MIN_DEPOSIT, messages or [])]
+
+        market.at(moment, submit)
+
+    def _votes(self, moment: int, proposal: int, spread: tuple[int, int, int, int], seconds: int) -> None:
+        market = self._market
+        options = market.scene.chance.choices((YES, ABSTAIN, NO, VETO), spread, k=32)
+        voters = [*market.validators, *(staker.hand for staker in market.stakers)]
+        for hand, option in zip(voters, options, strict=False):
+            # Validators with much stake follow the mood of the room, so that the outcome is the intended one.
+            chosen = (YES, ABSTAIN, NO, VETO)[spread.index(max(spread))] if hand in market.validators else option
+            when = moment + 600 + int(market.scene.chance.random() * (seconds - 3600))
+            market.at(when, _deed(hand, vote(hand, proposal, chosen)))
+
+    # The end of a protocol.
+
+    def _begin_end(self, _: Context) -> None:
+        self._market.ending.add(DEPRECATED)
+
+    def _closing(self, moment: int) -> None:
+        """A vote that closes the deprecated protocol, once its leases are gone."""
+        market = self._market
+        if not any(spec.name == DEPRECATED for spec in market.active):
+            return
+        deployment = market.scene.deployment
+        void: dict[str, Any] = {
+            "code_id": str(deployment.code_id(DEPRECATED, "void")),
+            "migrate_message": {},
+            "post_migrate_execute": None,
+        }
+        message = {"close_protocol": {"migration_spec": dict.fromkeys(_PART, void)}}
+
+        def submit(ctx: Context) -> tuple[Hand, list[Any]] | None:
+            spec = next(spec for spec in market.active if spec.name == DEPRECATED)
+            for borrower in market.borrowers:
+                if borrower.leases(ctx, spec):
+                    closing = borrower.manage(ctx, spec, ending=True)
+                    self._closing(ctx.block.time_s + 600)
+                    return None if closing is None else (borrower.hand, [closing])
+            self._vote_to_close(ctx, message)
+            return None
+
+        market.at(moment, submit)
+
+    def _vote_to_close(self, ctx: Context, message: dict[str, Any]) -> None:
+        market = self._market
+        app = market.scene.app
+        gov = app.modules.auth.text(app.modules.auth.module_account(ctx, "gov"))
+        sudo = app.registry.new(
+            "cosmwasm.wasm.v1.MsgSudoContract",
+            authority=gov,
+            contract=market.scene.deployment.addresses(DEPRECATED).leaser,
+            msg=json.dumps(message, separators=(",", ":")).encode(),
+        )
+        now = ctx.block.time_s
+        title = f"Close {DEPRECATED}"
+        self._proposal(now + 60, title, "Its bridge is retired.", (9, 1, 0, 0), [app.registry.pack(sudo)])
+        market.at(now + 60 + VOTING_SECONDS + 120, lambda _: market.retire())
+
+
+def _deed(hand: Hand, message: Any) -> Callable[[Context], tuple[Hand, list[Any]] | None]:
+    return lambda _: (hand, [message])

@@ -1,0 +1,51 @@
+"""Months of market in seconds: the chain is driven from its genesis to now, block by simulated block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from leasehold.core.clock import NANOSECONDS
+from leasehold.devnet.chain import Devnet
+from leasehold.devnet.market.market import Market
+
+# Blocks that share one fsync while nobody watches.
+GROUP = 500
+Progress = Callable[[float, str], None]
+
+
+@dataclass(slots=True)
+class Told:
+    """What a simulated history came to."""
+
+    blocks: int = 0
+    txs: int = 0
+    failed: int = 0
+
+
+def simulate(devnet: Devnet, market: Market, until: int, progress: Progress | None = None) -> Told:
+    """Drive the chain to a unix second; `progress` hears the share done and how much that was."""
+    node = devnet.node
+    told = Told()
+    start = now = max(market.start, node.time_ns // NANOSECONDS)
+    market.at(until - 6 * 3600, lambda ctx: market.agenda.keep_open(ctx.block.time_s + 60))
+    with node.store.grouped(GROUP):
+        if node.height == 0:
+            node.seal(None, [])
+            told.blocks += 1
+        busy = False
+        while True:
+            now = market.next_moment(now, busy=busy)
+            if now > until:
+                break
+            plan = market.plan(devnet.app.context(), now * NANOSECONDS)
+            sealed = node.seal(now * NANOSECONDS, plan.txs)
+            busy = plan.busy
+            told.blocks += 1
+            told.txs += len(plan.txs)
+            told.failed += sum(1 for result in sealed.results.tx_results if result.code)
+            if progress is not None and told.blocks % 200 == 0:
+                detail = f"{told.blocks} blocks, {told.txs} transactions"
+                progress((now - start) / max(1, until - start), detail)
+    node.announce_pending()
+    return told
