@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from leasehold.devnet.wasm import protobuf
 from leasehold.devnet.wasm.contract import BankCoin, ContractError, Interchain
 
 ACCOUNT_ID = "0"
@@ -90,52 +91,24 @@ def submit(connection_id: str, messages: Sequence[dict[str, Any]]) -> Interchain
     )
 
 
-def _length_delimited(number: int, value: bytes) -> bytes:
-    size, encoded = len(value), bytearray([number << 3 | 2])
-    while size > 0x7F:
-        encoded.append(size & 0x7F | 0x80)
-        size >>= 7
-    encoded.append(size)
-    return bytes(encoded) + value
-
-
-def _parts(data: bytes) -> list[tuple[int, bytes]]:
-    """Length-delimited fields in order; anything else is refused."""
-    parts, position = [], 0
-    while position < len(data):
-        tag = data[position]
-        position += 1
-        size = shift = 0
-        while tag & 7 == 2 and position < len(data):
-            byte = data[position]
-            position += 1
-            size |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
-        if tag & 7 != 2 or position + size > len(data):
-            raise ContractError("failed to decode Protobuf message")
-        parts.append((tag >> 3, data[position : position + size]))
-        position += size
-    return parts
-
-
 def swap_response(amounts: Iterable[int]) -> bytes:
     """What the remote account's transaction of swaps answers."""
     answer = b""
     for amount in amounts:
-        value = _length_delimited(1, str(amount).encode())
-        answer += _length_delimited(2, _length_delimited(1, SWAP_RESPONSE_TYPE.encode()) + _length_delimited(2, value))
+        value = protobuf.field(1, str(amount).encode())
+        answer += protobuf.field(2, protobuf.field(1, SWAP_RESPONSE_TYPE.encode()) + protobuf.field(2, value))
     return answer
 
 
 def swapped(data: bytes) -> list[int]:
     """Amounts paid out by the swaps of a transaction, in order."""
-    amounts = []
-    for number, answer in _parts(data):
-        if number == 2:
-            fields = dict(_parts(answer))
-            if fields.get(1) != SWAP_RESPONSE_TYPE.encode():
-                raise ContractError("an unexpected response of the remote account")
-            amounts.append(int(dict(_parts(fields.get(2, b"")))[1]))
-    return amounts
+    return [_paid(dict(protobuf.fields(answer))) for number, answer in protobuf.fields(data) if number == 2]
+
+
+def _paid(answer: dict[int, bytes]) -> int:
+    if answer.get(1) != SWAP_RESPONSE_TYPE.encode():
+        raise ContractError("an unexpected response of the remote account")
+    amount = dict(protobuf.fields(answer.get(2, b""))).get(1, b"")
+    if not amount.isdigit():
+        raise ContractError("a swap's response without an amount")
+    return int(amount)

@@ -32,6 +32,7 @@ from leasehold.devnet.wasm.contract import (
     WasmMigrate,
     WasmUpdateAdmin,
 )
+from leasehold.devnet.wasm.events import own_events
 from leasehold.devnet.wasm.failures import ModuleFailure, WasmFailure, sdk_failure
 from leasehold.devnet.wasm.host import Bank, Block, Call, GasCosts, InterchainHandler
 from leasehold.devnet.wasm.querier import ChainQuerier
@@ -249,7 +250,7 @@ class Runtime:
 
     def _conclude(self, call: Call, contract: str, response: Response, wrap: str | None) -> bytes | None:
         try:
-            call.events.extend(_own_events(contract, response))
+            call.events.extend(own_events(contract, response))
             data = self._dispatch(call, contract, response.messages) if response.messages else None
         except ModuleFailure as failure:
             raise failure.within(wrap) from failure
@@ -338,27 +339,3 @@ def _entered(entry: Callable[[], Response], kind: tuple[int, str]) -> Response:
         raise WasmFailure(kind, str(error), own=True) from error
     except ContractTrap as error:
         raise failures.trap(str(error)) from error
-
-
-def _own_events(contract: str, response: Response) -> list[Event]:
-    events = []
-    if response.attributes:
-        events.append(Event("wasm", _attributes(contract, response.attributes)))
-    for event in response.events:
-        kind = event.type.strip()
-        if len(kind) <= 2:
-            raise WasmFailure(failures.INVALID_EVENT, f"Event type too short: '{kind}'")
-        events.append(Event("wasm-" + kind, _attributes(contract, event.attributes)))
-    return events
-
-
-def _attributes(contract: str, given: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    attributes = [("_contract_address", contract)]
-    for key, value in given:
-        key = key.strip()
-        if not key:
-            raise WasmFailure(failures.INVALID_EVENT, f"Empty attribute key. Value: {value}")
-        if key.startswith("_"):
-            raise WasmFailure(failures.INVALID_EVENT, f"Attribute key starts with reserved prefix _: '{key}'")
-        attributes.append((key, value.strip()))
-    return attributes
