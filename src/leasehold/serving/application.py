@@ -122,11 +122,11 @@ class Application:
         label = "unknown"
         guarded = _Sender(send, common)
         try:
-            match = self._match(scope)
-            route = match.route(scope["method"]) if match else None
+            found = self._found(scope)
+            route = found.route(scope["method"]) if isinstance(found, Match) else None
             label = route.path if route else "unknown"
             with self.measures.in_flight():
-                answer = await self._answer(raw, scope, match, route, request_id.decode(), guarded)
+                answer = await self._answer(raw, found, route, request_id.decode(), guarded)
         except ClientDisconnect:
             self.measures.disconnected()
             return
@@ -145,17 +145,27 @@ class Application:
             await guarded.answer(answer)
         self.measures.request(scope["method"], label, guarded.status, self.clock.monotonic() - started)
 
-    def _match(self, scope: Scope) -> Match | None:
-        return self.matcher.match(scope.get("raw_path") or scope["path"].encode())
+    def _found(self, scope: Scope) -> Match | InvalidInput | None:
+        """The routes of the path; a path that can't be decoded is an error to raise once the caller is admitted."""
+        try:
+            return self.matcher.match(scope.get("raw_path") or scope["path"].encode())
+        except InvalidInput as error:
+            return error
 
     async def _answer(
-        self, raw: RawRequest, scope: Scope, match: Match | None, route: Route | None, request_id: str, sender: _Sender
+        self,
+        raw: RawRequest,
+        found: Match | InvalidInput | None,
+        route: Route | None,
+        request_id: str,
+        sender: _Sender,
     ) -> Answer | None:
+        scope = raw.scope
         method: str = scope["method"]
         path: str = scope["path"]
         client = self._client(raw)
         if method == "OPTIONS":
-            return self._options(match)
+            return self._options(found)
         if path == "/metrics" and method in ("GET", "HEAD"):
             return _metrics_answer(self.metrics)
         target = scope.get("raw_path", b"") + (b"?" + scope["query_string"] if scope["query_string"] else b"")
@@ -164,11 +174,13 @@ class Application:
         wish = _wish(raw)
         if snapshot is not None:
             return snapshot_answer(snapshot, wish)
-        if match is None:
+        if isinstance(found, InvalidInput):
+            raise found
+        if found is None:
             return await self._undeclared(raw, scope, sender)
         if route is None:
-            raise MethodNotAllowed(f"{method} is not allowed here", allowed=match.allowed)
-        params = read(route.params, route.parameters, match.path_values(route), parse_query(scope["query_string"]))
+            raise MethodNotAllowed(f"{method} is not allowed here", allowed=found.allowed)
+        params = read(route.params, route.parameters, found.path_values(route), parse_query(scope["query_string"]))
         if route.cache.kind == "snapshot":
             snapshot = self.snapshots.get(route.target(params))
             if snapshot is not None:
@@ -203,10 +215,10 @@ class Application:
             return None
         raise NotFound("no such path")
 
-    def _options(self, match: Match | None) -> Answer:
+    def _options(self, found: Match | InvalidInput | None) -> Answer:
         headers = self.cors.preflight()
-        if match is not None:
-            headers.append((b"allow", ", ".join(match.allowed).encode()))
+        if isinstance(found, Match):
+            headers.append((b"allow", ", ".join(found.allowed).encode()))
         return Answer(200, [*headers, (b"content-length", b"0")])
 
     def _client(self, raw: RawRequest) -> str:

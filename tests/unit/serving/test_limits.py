@@ -120,7 +120,7 @@ def test_limits_on_the_wire(make_server: Callable[..., Any], fast_path: bool) ->
     server = make_server(fast_path=fast_path, limits=Limits(reads_per_second=0.01, reads_burst=4))
     statuses = [server.ask(target).status for target in ("/api/prices", "/api/things/a") * 3]
     assert statuses == [200] * 4 + [429] * 2
-    for target in ("/api/prices", "/api/things/a", "/api/nope"):
+    for target in ("/api/prices", "/api/things/a", "/api/nope", "/api/things/%FF"):
         answer = server.ask(target, Origin="https://a")
         assert answer.status == 429
         assert answer.json == {
