@@ -20,8 +20,17 @@ class StateReader(Protocol):
 
 async def smart_query(reader: StateReader, contract: str, query: Any, height: int = 0) -> Any:
     """JSON answer of a contract query as of the end of `height` (0: newest)."""
-    request = _field(1, contract.encode()) + _field(2, msgspec.json.encode(query))
-    answer = await reader.abci_query(_SMART, request, height)
+    path, data = smart_request(contract, query)
+    return decode_smart_answer(await reader.abci_query(path, data, height))
+
+
+def smart_request(contract: str, query: Any) -> tuple[str, bytes]:
+    """Path and bytes of a contract query."""
+    return _SMART, _field(1, contract.encode()) + _field(2, msgspec.json.encode(query))
+
+
+def decode_smart_answer(answer: bytes) -> Any:
+    """JSON inside the answer to a contract query."""
     return msgspec.json.decode(_members(answer).get(1, [b"null"])[0])
 
 

@@ -1,0 +1,196 @@
+"""The one ordered path from a chain to PostgreSQL: follow, decode, project, write; and again after any failure."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import psycopg
+
+from leasehold.chain.client.blocks import FetchedBlock
+from leasehold.chain.client.errors import PrunedHistory, QueryFailed
+from leasehold.chain.client.nodes import Nodes
+from leasehold.chain.registry import registry
+from leasehold.core import logging
+from leasehold.core.addresses import Bech32Prefixes
+from leasehold.core.clock import Clock
+from leasehold.core.settings import Settings
+from leasehold.indexer import discovery
+from leasehold.indexer.decode import Block, Decoder
+from leasehold.indexer.discovery import Discovery
+from leasehold.indexer.follow import Follower, Pace, Position
+from leasehold.indexer.openings import bought_amounts, openings
+from leasehold.indexer.patience import PatientReader, patiently
+from leasehold.indexer.project import Projector
+from leasehold.indexer.state import StateLoader
+from leasehold.indexer.tables import instant
+from leasehold.indexer.writer import SCHEMA, Batch, Writer
+from leasehold.storage.pool import DatabaseUnavailable
+
+_log = logging.get("ingest")
+# Blocks decoded and projected before the event loop gets to send rows and receive blocks again.
+_STRIDE = 10
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where the ingest stands; counts are since the process started."""
+
+    height: int = 0
+    time_ns: int = 0
+    target: int = 0
+    blocks: int = 0
+    txs: int = 0
+    events: int = 0
+    rows: int = 0
+    quarantined: int = 0
+    restarts: int = 0
+    started: float = 0.0
+
+    @property
+    def lag(self) -> int:
+        """Blocks known to exist and not yet committed."""
+        return max(self.target - self.height, 0)
+
+
+Committed = Callable[[Batch], None]
+
+
+@dataclass(slots=True)
+class _Session:
+    """State that lives from one (re)start to the next failure."""
+
+    projector: Projector
+    position: Position
+    writing: asyncio.Task[None] | None = field(default=None)
+    looked: bool = False
+
+
+class Ingest:
+    """Runs until cancelled; survives the node and PostgreSQL going away, and loses or doubles nothing."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        nodes: Nodes,
+        clock: Clock,
+        *,
+        schema: str = SCHEMA,
+        on_commit: Committed | None = None,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        pace: Pace | None = None,
+    ) -> None:
+        self._settings = settings
+        self._nodes = nodes
+        self._clock = clock
+        self._pause = pause
+        self._on_commit = on_commit
+        self.writer = Writer(settings.database.url, schema=schema)
+        index = settings.index
+        self._pace = pace or Pace(batch_blocks=index.batch_blocks, requests=index.prefetch)
+        self.follower = Follower(nodes, pace=self._pace, pause=pause)
+        self.progress = Progress()
+        self._decoder = Decoder(registry(settings.identity.namespace))
+        self._discovery = Discovery(
+            PatientReader(nodes, pause), Bech32Prefixes(settings.identity.prefix), settings.chain.admin_contract
+        )
+        self.divergences = 0
+        self.orphans = 0
+
+    async def run(self, *, until: int | None = None) -> None:
+        """Ingest for ever, or until a height is committed; typed errors of the chain itself are raised."""
+        self.progress.started = self._clock.monotonic()
+        failures = 0
+        try:
+            while True:
+                before = self.progress.height
+                try:
+                    await self._session(until)
+                    return
+                except (psycopg.OperationalError, psycopg.InterfaceError, DatabaseUnavailable) as error:
+                    failures = 0 if self.progress.height > before else failures + 1
+                    self.progress.restarts += 1
+                    _log.warning("database lost, starting again from the cursor", reason=str(error).strip())
+                    await self._pause(min(5.0, 0.05 * 2 ** min(failures, 7)))
+        finally:
+            await self.writer.close()
+
+    async def _session(self, until: int | None) -> None:
+        cursor = await self.writer.open()
+        world = await StateLoader(self.writer.connection, self.writer.schema).world(self._settings.identity)
+        position = cursor.position if cursor is not None else Position()
+        session = _Session(Projector(world), position)
+        self.progress.height, self.progress.time_ns = position.height, world.time_ns
+        if until is not None and position.height >= until:
+            return
+        await self.follower.verify(position)
+        try:
+            async with self.follower.batches(position) as batches:
+                async for fetched in batches:
+                    kept = fetched if until is None else [block for block in fetched if block.height <= until]
+                    await self._ingest(session, kept)
+                    if until is not None and kept[-1].height >= until:
+                        break
+            if session.writing is not None:
+                await session.writing
+        finally:
+            if session.writing is not None:
+                # A batch on its way is torn down as a whole; half of one never remains.
+                session.writing.cancel()
+                await asyncio.gather(session.writing, return_exceptions=True)
+
+    async def _ingest(self, session: _Session, fetched: list[FetchedBlock]) -> None:
+        decoded: list[Block] = []
+        for number, block in enumerate(fetched):
+            decoded.append(self._decoder.block(block))
+            if number % _STRIDE == _STRIDE - 1:
+                await asyncio.sleep(0)
+        amounts = await patiently(lambda: bought_amounts(self._nodes, openings(decoded)), self._pause)
+        projector = session.projector
+        for number, (block, content) in enumerate(zip(fetched, decoded, strict=True)):
+            first = projector.world.height == 0
+            unknown = projector.world.knowledge.platform is None and not session.looked
+            if unknown or projector.wants_discovery(content):
+                await self._discover(projector, content)
+                session.looked = True
+            projector.apply(block, content, amounts)
+            if first:
+                await self._reseed(projector, content)
+            if number % _STRIDE == _STRIDE - 1:
+                await asyncio.sleep(0)
+        batch = projector.take()
+        if session.writing is not None:
+            await session.writing
+        session.writing = asyncio.create_task(self._commit(batch))
+
+        self.divergences = projector.leases.divergences
+        self.orphans = projector.leases.orphans + projector.pools.orphans
+
+    async def _commit(self, batch: Batch) -> None:
+        await self.writer.write(batch)
+        progress = self.progress
+        progress.height, progress.time_ns = batch.height, batch.time_ns
+        progress.target = max(self.follower.target, batch.height)
+        progress.blocks += batch.blocks
+        progress.txs += batch.txs
+        progress.events += batch.events
+        progress.quarantined += batch.quarantined
+        progress.rows += batch.rows.count()
+        if self._on_commit is not None:
+            self._on_commit(batch)
+
+    async def _discover(self, projector: Projector, block: Block) -> None:
+        time = instant(block.time_ns)
+        try:
+            found = await self._discovery.look(projector.world, block.height, time)
+        except (QueryFailed, PrunedHistory) as error:
+            _log.warning("the registry did not answer", height=block.height, reason=str(error))
+            return
+        if found is not None:
+            discovery.learn(projector.world, found, time, block.time_ns, projector.pending)
+
+    async def _reseed(self, projector: Projector, block: Block) -> None:
+        found = await self._discovery.seeds(projector.world, block.height)
+        if found is not None:
+            discovery.reseed(projector.world, found, instant(block.time_ns), block.time_ns, projector.pending)

@@ -1,0 +1,422 @@
+"""From blocks to rows: what is stored as it came, what it means, and what it adds up to.
+
+The projector is plain computation on remembered state. Its blocks must come in order; when a write fails, both the
+rows and the state are thrown away and loaded again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+import zstandard
+
+from leasehold.chain.client import wire
+from leasehold.chain.client.blocks import FetchedBlock
+from leasehold.indexer import accounts, decode
+from leasehold.indexer.accounts import CONTRACT, EARN, POSITION
+from leasehold.indexer.chain_events import ChainFacts, attribute, by_message, coins
+from leasehold.indexer.decode import Block, Message, Misfit, Tx
+from leasehold.indexer.hours import hours_between, note_hour
+from leasehold.indexer.knowledge import LEASER, LPP, ORACLE, RESERVE
+from leasehold.indexer.lease_events import Leases
+from leasehold.indexer.moment import Dirty, Moment
+from leasehold.indexer.oracles import Oracle, quotes
+from leasehold.indexer.pool_events import Pools
+from leasehold.indexer.tables import Rows, instant, usd_text
+from leasehold.indexer.world import World
+from leasehold.indexer.writer import Batch
+from leasehold.protocol import events
+from leasehold.protocol.errors import ProtocolError
+
+SAMPLE_NS = 15_000_000_000
+MINUTE_NS = 60_000_000_000
+_CANDLES = (1, 5, 60)
+_PROPOSAL = frozenset(
+    {"submit_proposal", "proposal_deposit", "active_proposal", "inactive_proposal", "cancel_proposal"}
+)
+_REGISTRY_CALLS = frozenset({"register_protocol", "deregister_protocol", "config_leases"})
+# Types that carry when they happened; without it they only report progress of a swap.
+_DATED = frozenset(
+    "wasm-" + kind.type
+    for kind in (
+        events.Open,
+        events.Repay,
+        events.ClosePosition,
+        events.Liquidation,
+        events.Close,
+        events.Deposit,
+        events.Withdraw,
+        events.Rewards,
+        events.Profit,
+        events.AutoClose,
+    )
+)
+_SETTLEMENTS = frozenset({"wasm-ls-repay", "wasm-ls-close-position", "wasm-ls-liquidation"})
+
+
+class Projector:
+    """Applies blocks to a world and collects the rows they make."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.leases = Leases(world)
+        self.pools = Pools(world)
+        self.chain = ChainFacts(world)
+        self._compressor = zstandard.ZstdCompressor(level=1)
+        self._rows = Rows()
+        self._dirty = Dirty()
+        self._first: FetchedBlock | None = None
+        self._last: FetchedBlock | None = None
+        self._counts = {"blocks": 0, "txs": 0, "events": 0, "quarantined": 0}
+        self._handlers: dict[type[events.ProtocolEvent], Callable[[Moment, Any], None]] = {
+            events.Repay: self.leases.settled,
+            events.ClosePosition: self.leases.settled,
+            events.Liquidation: self.leases.settled,
+            events.Close: self.leases.finished,
+            events.LiquidationWarning: self.leases.warned,
+            events.SlippageAnomaly: self.leases.refused_swap,
+            events.AutoClose: self.leases.auto_closed,
+            events.Deposit: self.pools.deposited,
+            events.Withdraw: self.pools.withdrew,
+            events.Rewards: self.pools.rewarded,
+        }
+
+    def wants_discovery(self, block: Block) -> bool:
+        """Whether a block may change which protocols there are or how they are configured."""
+        world = self.world
+        if world.knowledge.platform is None:
+            return any(event.type == "instantiate" for tx in block.txs for event in tx.events)
+        for tx in block.txs:
+            if tx.code == 0 and any(self._configures(event) for event in tx.events):
+                return True
+            for message in tx.messages if tx.code == 0 else ():
+                if message.type_url == decode.EXECUTE and message.content is not None:
+                    contract = message.content.contract
+                    if contract in world.configured and not _REGISTRY_CALLS.isdisjoint(
+                        accounts.contract_call(message) or ()
+                    ):
+                        return True
+        return any(self._configures(event) for event in block.events)
+
+    def apply(self, fetched: FetchedBlock, block: Block, amounts: Mapping[str, int | None]) -> None:
+        """Project the next block; `amounts` has what newly opened leases bought, where it is known."""
+        world = self.world
+        for hour in hours_between(world.time_ns, block.time_ns):
+            note_hour(world, hour, self._rows)
+        world.height, world.time_ns = block.height, block.time_ns
+        moment = Moment(block.height, block.time_ns, instant(block.time_ns), self._rows, self._dirty)
+        fed = self._feed(moment, block)
+        count = sum(self._tx(moment, tx, amounts, block.misfits) for tx in block.txs)
+        moment.tx, moment.tx_hash = -1, b""
+        count += self._events(moment, block.events, amounts, block.misfits)
+        for oracle in fed:
+            self._sample(moment, oracle)
+        self._keep(moment, fetched, block, count)
+
+    def take(self) -> Batch:
+        """Everything since the last take, as one batch to write."""
+        assert self._first is not None, "no block was applied"
+        assert self._last is not None
+        rows, dirty, world, last = self._rows, self._dirty, self.world, self._last
+        for lease in sorted(dirty.positions):
+            rows.replace("positions", world.positions[lease].row())
+        for pool, changed in sorted(dirty.pools.items()):
+            rows.replace("pools", world.pools[pool].row(changed))
+        for key, changed in sorted(dirty.lenders.items()):
+            rows.replace("lenders", world.lenders[key].row(changed))
+        for address, denom in sorted(dirty.balances):
+            amount = world.balance(address, denom)
+            rows.replace("balances", {"address": address, "denom": denom, "amount": amount})
+        for number, changed in sorted(dirty.proposals.items()):
+            rows.replace("proposals", world.proposals[number].row(changed))
+        batch = Batch(
+            chain_id=last.chain_id,
+            first_height=self._first.height,
+            height=last.height,
+            hash=last.hash,
+            time=instant(last.time_ns),
+            time_ns=last.time_ns,
+            rows=rows,
+            feeds_since_ns=self._oldest_feed() if "price_feeds" in rows.appended else 0,
+            **self._counts,
+        )
+        self._rows, self._dirty, self._first = Rows(), Dirty(), None
+        self._counts = dict.fromkeys(self._counts, 0)
+        return batch
+
+    @property
+    def pending(self) -> Rows:
+        """Rows since the last take, for whoever adds to them."""
+        return self._rows
+
+    def _configures(self, event: wire.Event) -> bool:
+        return event.type in ("sudo", "migrate") and attribute(event, "_contract_address") in self.world.configured
+
+    def _feed(self, moment: Moment, block: Block) -> list[Oracle]:
+        """Take in all prices of a block first: what is valued in it is valued as of its end."""
+        fed: dict[str, Oracle] = {}
+        for tx in block.txs:
+            if tx.code != 0:
+                continue
+            for message in tx.messages:
+                if message.type_url != decode.EXECUTE or message.content is None:
+                    continue
+                protocol = self.world.knowledge.of(ORACLE, message.content.contract)
+                found = quotes(accounts.contract_call(message)) if protocol is not None else None
+                if protocol is None or found is None:
+                    continue
+                oracle = fed[protocol.name] = self.world.oracles[protocol.name]
+                feeder = message.content.sender
+                oracle.feed(feeder, moment.time_ns, found)
+                text = msgspec.json.encode([[base, quote, *map(str, price)] for base, quote, price in found]).decode()
+                moment.rows.append(
+                    "price_feeds",
+                    (
+                        message.content.contract,
+                        moment.height,
+                        tx.index,
+                        message.message,
+                        message.inner,
+                        feeder,
+                        moment.time_ns,
+                        text,
+                    ),
+                )
+        return [fed[name] for name in sorted(fed)]
+
+    def _tx(self, moment: Moment, tx: Tx, amounts: Mapping[str, int | None], misfits: list[Misfit]) -> int:
+        moment.tx, moment.tx_hash = tx.index, tx.hash
+        moment.rows.append(
+            "txs",
+            (
+                moment.height,
+                tx.index,
+                tx.hash,
+                tx.code,
+                tx.gas_wanted,
+                tx.gas_used,
+                tx.fee_amount,
+                tx.fee_denom,
+                tx.memo,
+                moment.time,
+            ),
+        )
+        grouped: Mapping[int, list[wire.Event]] | None = None
+        opener = ""
+        for message in tx.messages:
+            call = None
+            if message.type_url == decode.EXECUTE and message.content is not None:
+                call = accounts.contract_call(message)
+                if call is not None and "open_lease" in call:
+                    opener = message.content.sender
+            found = accounts.concern(message, call)
+            if found is None:
+                if message.type_url == decode.MULTI_SEND and tx.code == 0 and message.content is not None:
+                    self.chain.transferred(moment, message)
+                continue
+            rewards = None
+            if message.type_url == decode.WITHDRAW_REWARD or (call is not None and "claim_rewards" in call):
+                if grouped is None:
+                    grouped = by_message(tx.events)
+                rewards = _rewards(message, grouped.get(message.message, []))
+            self._note_message(moment, message, found, rewards)
+            if tx.code == 0:
+                self._act(moment, message, found, rewards)
+        if tx.code != 0:
+            # A failed transaction keeps only what its fee moved.
+            for event in tx.events:
+                if event.type in ("coin_received", "coin_spent"):
+                    self.chain.moved(moment, event)
+            return len(tx.events)
+        return self._events(moment, tx.events, amounts, misfits, opener)
+
+    def _note_message(self, moment: Moment, message: Message, found: accounts.Concern, rewards: str | None) -> None:
+        kind = found.kind
+        if kind == CONTRACT:
+            role = self.world.knowledge.roles.get(found.receiver)
+            if role is not None and role[0] == LPP:
+                kind = EARN
+            elif (role is not None and role[0] == LEASER) or found.receiver in self.world.positions:
+                kind = POSITION
+        key = (moment.height, moment.tx, message.message, message.inner)
+        moment.rows.append("messages", (*key, message.type_url, found.sender, found.receiver, message.value, rewards))
+        for address in {found.sender, found.receiver}:
+            if "1" in address:
+                moment.rows.append("account_messages", (address, kind, *key))
+
+    def _act(self, moment: Moment, message: Message, found: accounts.Concern, rewards: str | None) -> None:
+        match found.kind:
+            case accounts.TRANSFER:
+                self.chain.transferred(moment, message)
+            case accounts.STAKING:
+                self.chain.staked(moment, message, rewards)
+            case accounts.VOTING:
+                self.chain.voted(moment, message)
+            case _:
+                if found.call is not None and "claim_rewards" in found.call:
+                    native = self.world.knowledge.native_denom
+                    amount = sum(amount for amount, denom in coins(rewards or "") if denom == native)
+                    if amount:
+                        self.pools.claimed(moment, found.sender, found.receiver, amount, message.message, message.inner)
+
+    def _events(
+        self,
+        moment: Moment,
+        found: list[wire.Event],
+        amounts: Mapping[str, int | None],
+        misfits: list[Misfit],
+        opener: str = "",
+    ) -> int:
+        for index, event in enumerate(found):
+            kind = event.type
+            if kind == "coin_received" or kind == "coin_spent":
+                self.chain.moved(moment, event)
+            elif kind.startswith("wasm"):
+                moment.event = index
+                try:
+                    self._contract_event(moment, event, found, amounts, opener)
+                except (ProtocolError, ValueError, KeyError) as error:
+                    misfits.append(Misfit(moment.tx, "event", index, f"{kind}: {error!r}", msgspec.json.encode(event)))
+            elif kind in _PROPOSAL:
+                self.chain.proposal(moment, event)
+        return len(found)
+
+    def _contract_event(
+        self,
+        moment: Moment,
+        event: wire.Event,
+        siblings: list[wire.Event],
+        amounts: Mapping[str, int | None],
+        opener: str,
+    ) -> None:
+        pairs = [(item.key, item.value) for item in event.attributes]
+        contract = pairs[0][1] if pairs and pairs[0][0] == events.CONTRACT else ""
+        text = msgspec.json.encode(pairs).decode().replace("\\u0000", "")
+        moment.rows.append("events", (moment.height, moment.tx, moment.event, event.type, contract, text))
+        if event.type in _DATED:
+            if not any(key == "height" for key, _ in pairs):
+                return
+            if event.type in _SETTLEMENTS and not any(key == "change" for key, _ in pairs):
+                pairs.append(("change", "0"))
+            if event.type == "wasm-tr-profit" and not any(key.startswith("profit-") for key, _ in pairs):
+                pairs += self._swept_profit(contract, siblings)
+        parsed = events.parse(event.type, pairs)
+        if parsed is None:
+            return
+        _, content = parsed
+        if isinstance(content, events.Open):
+            self.leases.opened(moment, content, amounts.get(content.id))
+        elif isinstance(content, events.RequestLoan):
+            self._loan_drawn(moment, content.id, siblings, opener)
+        elif isinstance(content, events.Profit):
+            self.pools.profited(moment, content, contract)
+        elif isinstance(content, events.CoverLoss):
+            self.leases.covered(moment, content, self.world.knowledge.of(RESERVE, contract))
+        else:
+            handler = self._handlers.get(type(content))
+            if handler is not None:
+                handler(moment, content)
+
+    def _loan_drawn(self, moment: Moment, lease: str, siblings: list[wire.Event], opener: str) -> None:
+        for event in siblings:
+            if event.type == "transfer" and attribute(event, "recipient") == lease:
+                pool = attribute(event, "sender")
+                protocol = self.world.knowledge.of(LPP, pool)
+                if protocol is None:
+                    continue
+                loan = sum(a for a, denom in coins(attribute(event, "amount")) if denom == protocol.lpn_denom)
+                if loan:
+                    self.leases.requested(moment, lease, opener, pool, loan)
+                    return
+
+    def _swept_profit(self, contract: str, siblings: list[wire.Event]) -> list[tuple[str, str]]:
+        """The newest profit contract emits no amount: it is what the same transaction sent to the treasury."""
+        knowledge = self.world.knowledge
+        treasury = knowledge.platform.treasury if knowledge.platform else ""
+        total = sum(
+            amount
+            for event in siblings
+            if event.type == "transfer"
+            and attribute(event, "sender") == contract
+            and attribute(event, "recipient") == treasury
+            for amount, denom in coins(attribute(event, "amount"))
+            if denom == knowledge.native_denom
+        )
+        return [("profit-amount-amount", str(total)), ("profit-amount-symbol", knowledge.native)]
+
+    def _sample(self, moment: Moment, oracle: Oracle) -> None:
+        now = moment.time_ns
+        same_minute = now // MINUTE_NS == oracle.sampled_ns // MINUTE_NS
+        if same_minute and now - oracle.sampled_ns < SAMPLE_NS:
+            return
+        prices = oracle.sample(now)
+        name = oracle.protocol.name
+        for ticker, price in prices.items():
+            moment.rows.replace(
+                "prices_current",
+                {"protocol": name, "ticker": ticker, "price": price, "height": moment.height, "time": moment.time},
+            )
+            for minutes in _CANDLES:
+                start = instant(now - now % (minutes * MINUTE_NS))
+                key = (name, ticker, minutes, start)
+                candle = moment.rows.candles.get(key)
+                if candle is None:
+                    moment.rows.candles[key] = [price, price, price, price, 1]
+                else:
+                    candle[1], candle[2] = max(candle[1], price), min(candle[2], price)
+                    candle[3] = price
+                    candle[4] += 1
+        if prices:
+            moment.log("prices", name, {ticker: usd_text(price) for ticker, price in prices.items()})
+
+    def _keep(self, moment: Moment, fetched: FetchedBlock, block: Block, count: int) -> None:
+        rows = moment.rows
+        content = self._compressor.compress(msgspec.msgpack.encode([fetched.txs, fetched.results_json]))
+        rows.append("raw_blocks", (block.height, content))
+        rows.append("blocks", (block.height, fetched.hash, moment.time, fetched.proposer, len(block.txs), count))
+        for misfit in block.misfits:
+            rows.append(
+                "quarantine",
+                (
+                    block.height,
+                    misfit.tx,
+                    misfit.part,
+                    misfit.ordinal,
+                    misfit.reason.replace("\x00", ""),
+                    misfit.data,
+                    moment.time,
+                ),
+            )
+        if self._first is None:
+            self._first = fetched
+        self._last = fetched
+        self._counts["blocks"] += 1
+        self._counts["txs"] += len(block.txs)
+        self._counts["events"] += count
+        self._counts["quarantined"] += len(block.misfits)
+
+    def _oldest_feed(self) -> int:
+        """The instant before which no oracle looks."""
+        configs = [oracle.protocol.terms.price_config for oracle in self.world.oracles.values()]
+        return min((config.valid_since(self.world.time_ns) for config in configs), default=0)
+
+
+def _rewards(message: Message, caused: list[wire.Event]) -> str | None:
+    """What a reward withdrawal paid, as a coin list."""
+    content = message.content
+    if message.type_url == decode.WITHDRAW_REWARD:
+        for event in caused:
+            if (
+                event.type == "withdraw_rewards"
+                and attribute(event, "validator") == content.validator_address
+                and attribute(event, "delegator") in ("", content.delegator_address)
+            ):
+                return attribute(event, "amount")
+        return None
+    for event in caused:
+        parties = attribute(event, "sender"), attribute(event, "recipient")
+        if event.type == "transfer" and parties == (content.contract, content.sender):
+            return attribute(event, "amount")
+    return None

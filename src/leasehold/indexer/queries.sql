@@ -1,0 +1,90 @@
+-- Where the index stands; no row in a fresh database.
+-- name: cursor
+SELECT chain_id, first_height, height, hash, time, time_ns, blocks, txs, events, quarantined FROM {schema}.cursor;
+
+-- Moves the cursor to the last block of a batch, counting what came with it.
+-- name: move_cursor
+INSERT INTO {schema}.cursor AS c
+    (chain_id, first_height, height, hash, time, time_ns, blocks, txs, events, quarantined)
+VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+ON CONFLICT (one) DO UPDATE SET
+    height = excluded.height, hash = excluded.hash, time = excluded.time, time_ns = excluded.time_ns,
+    blocks = c.blocks + excluded.blocks, txs = c.txs + excluded.txs, events = c.events + excluded.events,
+    quarantined = c.quarantined + excluded.quarantined
+WHERE c.height < excluded.height AND c.chain_id = excluded.chain_id;
+
+-- Notes candles, widening those that a later batch continues.
+-- name: note_candles
+INSERT INTO {schema}.price_candles AS c (protocol, ticker, minutes, start, open, high, low, close, points)
+SELECT protocol, ticker, minutes, start, open, high, low, close, points
+FROM unnest(%s::text[], %s::text[], %s::smallint[], %s::timestamptz[],
+            %s::numeric[], %s::numeric[], %s::numeric[], %s::numeric[], %s::integer[])
+    AS t (protocol, ticker, minutes, start, open, high, low, close, points)
+ON CONFLICT (protocol, ticker, minutes, start) DO UPDATE SET
+    high = greatest(c.high, excluded.high), low = least(c.low, excluded.low),
+    close = excluded.close, points = c.points + excluded.points;
+
+-- Notes wallets seen in a month and counts those that are new in it.
+-- name: note_wallets
+WITH seen AS (
+    SELECT month, address, at FROM unnest(%s::date[], %s::text[], %s::timestamptz[]) AS t (month, address, at)
+), fresh AS (
+    INSERT INTO {schema}.active_wallets (month, address) SELECT month, address FROM seen
+    ON CONFLICT DO NOTHING RETURNING month, address
+)
+INSERT INTO {schema}.months AS m (month, wallets, updated_at)
+SELECT fresh.month, count(*), max(seen.at) FROM fresh JOIN seen USING (month, address) GROUP BY fresh.month
+ON CONFLICT (month) DO UPDATE SET wallets = m.wallets + excluded.wallets, updated_at = excluded.updated_at;
+
+-- Drops observations no oracle can still average over.
+-- name: drop_old_feeds
+DELETE FROM {schema}.price_feeds WHERE time_ns < %s;
+
+-- Columns of the tables that are written by name.
+-- name: columns
+SELECT table_name, column_name FROM information_schema.columns
+WHERE table_schema = %s AND is_generated = 'NEVER' ORDER BY table_name, ordinal_position;
+
+-- Every protocol ever seen.
+-- name: protocols
+SELECT name, network, dex, lpn, stable, leaser, lpp, oracle, profit, reserve, first_seen_at, deprecated_at, config
+FROM {schema}.protocols ORDER BY name;
+
+-- Every currency of every protocol.
+-- name: currency_protocols
+SELECT protocol, ticker, bank_symbol, dex_symbol, decimals, "group" FROM {schema}.currency_protocols ORDER BY 1, 2;
+
+-- The contracts above the protocols.
+-- name: platform
+SELECT admin, treasury, timealarms FROM {schema}.platform;
+
+-- Coins of followed contracts.
+-- name: balances
+SELECT address, denom, amount FROM {schema}.balances;
+
+-- Running totals of every pool.
+-- name: pools
+SELECT pool, protocol, principal, interest, annual, rate_of, updated_ns, receipts, newest_rate FROM {schema}.pools;
+
+-- Positions that are not final.
+-- name: living_positions
+SELECT * FROM {schema}.positions WHERE status IN ('opening', 'open', 'closing');
+
+-- Every lender in every pool.
+-- name: lenders
+SELECT lender, pool, joined_at, receipts, deposited, withdrawn, deposited_usd, withdrawn_usd, rewards
+FROM {schema}.lenders;
+
+-- Newest known price of every currency of every protocol.
+-- name: prices
+SELECT protocol, ticker, price, time FROM {schema}.prices_current;
+
+-- Observations in the order they were made.
+-- name: feeds
+SELECT oracle, feeder, time_ns, prices FROM {schema}.price_feeds ORDER BY height, tx, message, inner_message;
+
+-- Proposals that have not ended, with who voted on each.
+-- name: living_proposals
+SELECT p.id, p.proposer, p.messages, p.status, p.submitted_at, p.voting_at,
+    coalesce((SELECT array_agg(v.voter) FROM {schema}.votes v WHERE v.proposal = p.id), '{}') AS voters
+FROM {schema}.proposals p WHERE p.ended_at IS NULL;
