@@ -1,7 +1,6 @@
 """The liquidity pool: lenders' deposits, leases' loans and lenders' rewards.
 
-Storage: `config`, `admin`, `total`, `index` (the rewards' index), `loans/<lease>`, `deposits/<lender>`; numbers are
-decimal texts with spaces between.
+Storage: `admin` (the leaser), and what the ledger keeps.
 """
 
 from __future__ import annotations
@@ -11,93 +10,21 @@ from typing import Any
 import msgspec
 
 from leasehold.devnet.contracts.build import ProtocolBuild
+from leasehold.devnet.contracts.lpp_ledger import Ledger
 from leasehold.devnet.contracts.native import Case, Native
 from leasehold.devnet.contracts.platform import check_code, check_sender, checked_address, one_coin, storage_key_text
 from leasehold.devnet.contracts.price_source import PriceSource
 from leasehold.devnet.contracts.release import protocol_release
-from leasehold.devnet.wasm.contract import BankCoin, BankSend, ContractError, ContractTrap, Event, Response, Storage
+from leasehold.devnet.wasm.contract import BankCoin, BankSend, ContractError, ContractTrap, Event, Response
 from leasehold.protocol import events, pool, rewards
 from leasehold.protocol.errors import Refused
 from leasehold.protocol.messages import lpp as wire
 from leasehold.protocol.messages.values import Bare, BarePrice, LpnCoin, PaymentCoin
-from leasehold.protocol.price import Price
 from leasehold.protocol.serde import encode
 
 NAME, VERSION, STORAGE_VERSION = "lpp", "0.7.1", 3
 
-_CONFIG, _ADMIN, _TOTAL, _INDEX = b"config", b"admin", b"total", b"index"
-_LOANS, _DEPOSITS, _DEPOSITS_END = b"loans/", b"deposits/", b"deposits0"
-_LOANS_END = b"loans0"
-_DECODE_CONFIG = msgspec.json.Decoder(wire.Config).decode
-
-
-def _numbers(*values: int) -> bytes:
-    return " ".join(map(str, values)).encode()
-
-
-def _parsed(raw: bytes) -> list[int]:
-    return [int(part) for part in raw.split()]
-
-
-class Ledger:
-    """What the pool stores."""
-
-    __slots__ = ("_storage",)
-
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
-
-    def config(self) -> wire.Config:
-        return _DECODE_CONFIG(self._storage.get(_CONFIG) or b"")
-
-    def set_config(self, config: wire.Config) -> None:
-        self._storage.set(_CONFIG, encode(config))
-
-    def totals(self) -> pool.PoolTotals:
-        return pool.PoolTotals(*_parsed(self._storage.get(_TOTAL) or b""))
-
-    def set_totals(self, totals: pool.PoolTotals) -> None:
-        self._storage.set(_TOTAL, _numbers(*totals))
-
-    def loan(self, lease: str) -> pool.Loan | None:
-        raw = self._storage.get(_LOANS + lease.encode())
-        return None if raw is None else pool.Loan(*_parsed(raw))
-
-    def set_loan(self, lease: str, loan: pool.Loan) -> None:
-        if loan.principal:
-            self._storage.set(_LOANS + lease.encode(), _numbers(*loan))
-        else:
-            self._storage.delete(_LOANS + lease.encode())
-
-    def has_loans(self) -> bool:
-        return next(iter(self._storage.iterate(_LOANS, _LOANS_END)), None) is not None
-
-    def index(self) -> Price | None:
-        raw = self._storage.get(_INDEX)
-        return None if raw is None else Price(*_parsed(raw))
-
-    def set_index(self, index: Price) -> None:
-        self._storage.set(_INDEX, _numbers(*index))
-
-    def deposit(self, lender: str) -> rewards.Deposit | None:
-        raw = self._storage.get(_DEPOSITS + lender.encode())
-        return None if raw is None else _deposit(raw)
-
-    def deposits(self) -> list[tuple[str, rewards.Deposit]]:
-        found = self._storage.iterate(_DEPOSITS, _DEPOSITS_END)
-        return [(key[len(_DEPOSITS) :].decode(), _deposit(raw)) for key, raw in found]
-
-    def set_deposit(self, lender: str, deposit: rewards.Deposit) -> None:
-        if deposit.receipts:
-            since = deposit.since or (0, 0)
-            self._storage.set(_DEPOSITS + lender.encode(), _numbers(deposit.receipts, deposit.pending, *since))
-        else:
-            self._storage.delete(_DEPOSITS + lender.encode())
-
-
-def _deposit(raw: bytes) -> rewards.Deposit:
-    receipts, pending, amount, quote = _parsed(raw)
-    return rewards.Deposit(receipts, Price(amount, quote) if amount else None, pending)
+_ADMIN = b"admin"
 
 
 class Lpp(Native):
