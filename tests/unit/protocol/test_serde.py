@@ -38,6 +38,12 @@ def _refusal(kind: type, text: str) -> str:
         (lease.Execute, '{"close_position":{}}', "expected value"),
         (lease.Execute, "", "EOF while parsing a value"),
         (lease.Execute, '{"repay":[]}x', "trailing characters"),
+        (lease.Execute, '{"repay":[],"repay":[]}', "expected value"),
+        (
+            lpp.Execute,
+            '{"burn":{"amount":{"amount":"5"},"amount":{"amount":"6"}}}',
+            "duplicate field `amount`",
+        ),
         (lease.Query, "{}", "expected value"),
         (lease.Query, '{"state":{"due_projection_secs":null}}', "invalid type: null, expected u32"),
         (lease.Query, '{"state":{"x":1}}', "unknown field `x`, expected `due_projection_secs`"),

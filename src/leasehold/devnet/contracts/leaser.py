@@ -12,7 +12,7 @@ import msgspec
 
 from leasehold.devnet.contracts.build import ProtocolBuild
 from leasehold.devnet.contracts.native import Case, Native
-from leasehold.devnet.contracts.platform import INVALID_ADDRESS, UNAUTHORIZED, check_code, check_contract
+from leasehold.devnet.contracts.platform import INVALID_ADDRESS, UNAUTHORIZED, check_code, check_contract, checked_code
 from leasehold.devnet.contracts.price_source import PriceSource
 from leasehold.devnet.contracts.release import Migration, check_migration, protocol_release
 from leasehold.devnet.wasm.contract import (
@@ -104,8 +104,9 @@ class Leaser(Native):
             check_contract(case.querier, contract, self.tag)
         self._check_address(case, msg.lease_admin)
         case.storage.set(_OWNER, case.info.sender.encode())
+        code = checked_code(case.querier, int(msg.lease_code), self.tag)
         _, *rest = msgspec.structs.astuple(msg)
-        self._store(case, wire.Config(int(msg.lease_code), *rest))
+        self._store(case, wire.Config(code, *rest))
         return Response()
 
     def on_migrate(self, case: Case, msg: bytes) -> Response:
@@ -187,8 +188,7 @@ class Leaser(Native):
 
     def execute_migrate_leases(self, case: Case, msg: wire.MigrateLeases) -> Response:
         self._check_owner(case)
-        code = int(msg.new_code_id)
-        case.querier.code_checksum(code)
+        code = checked_code(case.querier, int(msg.new_code_id), self.tag)
         config = msgspec.structs.replace(self._config(case), lease_code=code)
         self._store(case, config)
         response = self._migrating(case, code, "", msg.max_leases, msg.to_release)

@@ -12,7 +12,14 @@ import msgspec
 from leasehold.devnet.contracts.build import ProtocolBuild
 from leasehold.devnet.contracts.lpp_ledger import Ledger
 from leasehold.devnet.contracts.native import Case, Native
-from leasehold.devnet.contracts.platform import check_code, check_sender, checked_address, one_coin, storage_key_text
+from leasehold.devnet.contracts.platform import (
+    check_code,
+    check_sender,
+    checked_address,
+    checked_code,
+    one_coin,
+    storage_key_text,
+)
 from leasehold.devnet.contracts.price_source import PriceSource
 from leasehold.devnet.contracts.release import protocol_release
 from leasehold.devnet.wasm.contract import BankCoin, BankSend, ContractError, ContractTrap, Event, Response
@@ -45,8 +52,9 @@ class Lpp(Native):
 
     def on_instantiate(self, case: Case, msg: wire.Instantiate) -> Response:
         case.storage.set(_ADMIN, checked_address(case.querier, msg.protocol_admin, self.tag).encode())
+        code = checked_code(case.querier, int(msg.lease_code), self.tag)
         ledger = Ledger(case.storage)
-        ledger.set_config(wire.Config(int(msg.lease_code), msg.borrow_rate, msg.min_utilization))
+        ledger.set_config(wire.Config(code, msg.borrow_rate, msg.min_utilization))
         ledger.set_totals(pool.PoolTotals())
         return Response()
 

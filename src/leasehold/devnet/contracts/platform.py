@@ -40,6 +40,16 @@ def check_code(querier: Querier, address: str, code_id: int, tag: str) -> None:
         raise ContractError(f"{tag} [Platform] Expecting code id {code_id} for the contract {address}")
 
 
+def checked_code(querier: Querier, code_id: int, tag: str) -> int:
+    """The code id itself, refused when no such code is stored."""
+    try:
+        querier.code_checksum(code_id)
+    except ContractError as error:
+        text = f"{tag} [Platform] [Std] An error occured while querying code info: {error}"
+        raise ContractError(text) from error
+    return code_id
+
+
 def checked_address(querier: Querier, address: str, tag: str) -> str:
     """The address itself, refused when it is none of this chain."""
     if not querier.address_valid(address):

@@ -9,7 +9,7 @@ from typing import Any
 
 from leasehold.devnet.contracts.build import ProtocolBuild
 from leasehold.devnet.contracts.native import Case, Native
-from leasehold.devnet.contracts.platform import check_code, check_sender, checked_address
+from leasehold.devnet.contracts.platform import check_code, check_sender, checked_address, checked_code
 from leasehold.devnet.contracts.release import protocol_release
 from leasehold.devnet.wasm.contract import BankCoin, BankSend, Event, Response
 from leasehold.protocol import events
@@ -37,7 +37,8 @@ class Reserve(Native):
 
     def on_instantiate(self, case: Case, msg: wire.Instantiate) -> Response:
         case.storage.set(_ADMIN, checked_address(case.querier, msg.protocol_admin, self.tag).encode())
-        case.storage.set(_LEASE_CODE, msg.lease_code.encode())
+        code = checked_code(case.querier, int(msg.lease_code), self.tag)
+        case.storage.set(_LEASE_CODE, str(code).encode())
         return Response()
 
     def execute_new_lease_code(self, case: Case, msg: int) -> Response:

@@ -90,6 +90,9 @@ def test_migration_in_batches(lending: Lending) -> None:
     message = {"migrate_leases": {"new_code_id": code, "to_release": release, "max_leases": 0}}
     with pytest.raises(Refusal, match="Unauthorized access"):
         lending.tell("leaser", message, USER)
+    unknown = {"migrate_leases": {**message["migrate_leases"], "new_code_id": "99"}}
+    with pytest.raises(Refusal, match="An error occured while querying code info"):
+        lending.tell("leaser", unknown, OWNER)
     lending.tell("leaser", message, OWNER)
     assert lending.seen("migrate-leases")[0]["contunuation-key"] == USER
     assert lending.ask("lpp", {"config": []})["lease_code"] == int(code)
