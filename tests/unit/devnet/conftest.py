@@ -100,7 +100,7 @@ class KeyValueApp:
         if self.connection is not None:
             rows = [(key, self.height, value) for key, value in written.items()]
             self.connection.executemany("INSERT INTO kv VALUES (?, ?, ?)", rows)
-            self.connection.execute("INSERT INTO kv_head VALUES (?, ?)", (self.height, self.app_hash))
+            self.connection.execute("INSERT OR REPLACE INTO kv_head VALUES (?, ?)", (self.height, self.app_hash))
 
     def query(self, path: str, data: bytes, height: int, prove: bool) -> QueryResult:
         if path != "/get":

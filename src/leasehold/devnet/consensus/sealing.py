@@ -64,6 +64,13 @@ class Sealer:
             return last[0]
         return self.node.seal()
 
+    async def mine_many(self, count: int, interval_ns: int, *, slice_blocks: int = 100) -> None:
+        """Seal many blocks in slices, so that whoever asks something meanwhile is answered."""
+        while count > 0:
+            self.node.fast_forward(min(count, slice_blocks), interval_ns, group=slice_blocks)
+            count -= slice_blocks
+            await asyncio.sleep(0)
+
     async def run(self) -> None:
         """Seal until cancelled; a failure of the application stops the chain and is raised."""
         self.node.mempool.on_available = self._transactions_arrived

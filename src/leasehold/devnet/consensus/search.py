@@ -7,6 +7,7 @@ then checked on the events themselves.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from leasehold.devnet.consensus.records import Codec
 
 TX_HASH, TX_HEIGHT, BLOCK_HEIGHT = "tx.hash", "tx.height", "block.height"
 _HIGHEST = (1 << 42) - 1
+_NOT_HEX = re.compile("[^0-9a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +157,11 @@ def _span(condition: Condition) -> tuple[int, int]:
 
 def decode_hex(text: str) -> bytes:
     """Bytes of hex digits in any case; errors carry the texts of Go's decoder."""
-    for char in text.encode(errors="surrogatepass").decode("latin-1"):
-        if char not in "0123456789abcdefABCDEF":
-            shown = f" '{char}'" if char.isprintable() else ""
-            raise InvalidInput(f"encoding/hex: invalid byte: U+{ord(char):04X}{shown}")
+    wrong = _NOT_HEX.search(text)
+    if wrong is not None:
+        char = wrong.group().encode(errors="surrogatepass").decode("latin-1")[0]
+        shown = f" '{char}'" if char.isprintable() else ""
+        raise InvalidInput(f"encoding/hex: invalid byte: U+{ord(char):04X}{shown}")
     if len(text) % 2:
         raise InvalidInput("encoding/hex: odd length hex string")
     return bytes.fromhex(text)
