@@ -28,6 +28,9 @@ from leasehold.protocol.serde import Codec, OneOf, SerdeError, Wire, encode
 
 NO_INFO = Info("")
 T = TypeVar("T")
+# Short messages come again and again, and what they decode to can't change: it is remembered.
+_SHORT = 200
+_KEPT = 2000
 
 
 class Case(NamedTuple):
@@ -59,6 +62,7 @@ class Native:
 
     def __init__(self, codec: Codec) -> None:
         self.codec = codec
+        self._known: dict[tuple[type[OneOf], bytes], tuple[str, Any]] = {}
 
     # -- the interface of a contract -----------------------------------------------------------------------------
 
@@ -107,8 +111,15 @@ class Native:
     # -- the machine ---------------------------------------------------------------------------------------------
 
     def _handled(self, prefix: str, kind: type[OneOf], case: Case, msg: bytes) -> Any:
-        decoded = self.codec.decode(kind, msg)
-        name, content = decoded.chosen
+        key = (kind, msg)
+        known = self._known.get(key)
+        if known is None:
+            known = self.codec.decode(kind, msg).chosen
+            if len(msg) <= _SHORT:
+                if len(self._known) >= _KEPT:
+                    self._known.clear()
+                self._known[key] = known
+        name, content = known
         return getattr(self, prefix + name)(case, content)
 
     def _guarded(self, entry: Callable[[], T]) -> T:

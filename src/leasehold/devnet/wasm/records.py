@@ -6,6 +6,7 @@ A code is known by its checksum; whoever runs it finds the program by that, so s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import msgspec
 
@@ -50,8 +51,9 @@ class HistoryRecord(msgspec.Struct, frozen=True, array_like=True):
     msg: bytes
 
 
-_code = msgspec.msgpack.Decoder(CodeRecord)
-_contract = msgspec.msgpack.Decoder(ContractRecord)
+# Every call looks up a contract and its code; the same bytes are the same record.
+_code = lru_cache(maxsize=1024)(msgspec.msgpack.Decoder(CodeRecord).decode)
+_contract = lru_cache(maxsize=16_384)(msgspec.msgpack.Decoder(ContractRecord).decode)
 _history = msgspec.msgpack.Decoder(HistoryRecord)
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -87,13 +89,13 @@ def code(store: Reader, code_id: int) -> CodeRecord | None:
     if not 0 <= code_id < 1 << 64:
         return None
     stored = store.get(_CODE + _number(code_id))
-    return _code.decode(stored) if stored is not None else None
+    return _code(stored) if stored is not None else None
 
 
 def codes(store: Reader) -> Iterator[tuple[int, CodeRecord]]:
     """All codes by id."""
     for key, value in store.iterate(_CODE, prefix_end(_CODE)):
-        yield int.from_bytes(key[len(_CODE) :], "big"), _code.decode(value)
+        yield int.from_bytes(key[len(_CODE) :], "big"), _code(value)
 
 
 def next_instance(store: Store) -> int:
@@ -103,7 +105,7 @@ def next_instance(store: Store) -> int:
 
 def contract(store: Reader, address: bytes) -> ContractRecord | None:
     stored = store.get(_CONTRACT + address)
-    return _contract.decode(stored) if stored is not None else None
+    return _contract(stored) if stored is not None else None
 
 
 def put_contract(store: Store, address: bytes, record: ContractRecord) -> None:
