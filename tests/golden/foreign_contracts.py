@@ -33,7 +33,10 @@ class StandIn:
     """Does what any of the recorded contracts would do with coins."""
 
     def instantiate(self, deps: Deps, env: Env, info: Info, msg: bytes) -> Response:
-        deps.storage.set(_STATE, json.dumps(json.loads(msg) | {"owner": info.sender}).encode())
+        given = json.loads(msg)
+        if given and set(given) != {"verifier", "beneficiary"}:
+            raise ContractError("missing field `verifier`")
+        deps.storage.set(_STATE, json.dumps(given | {"owner": info.sender}).encode())
         return Response()
 
     def execute(self, deps: Deps, env: Env, info: Info, msg: bytes) -> Response:

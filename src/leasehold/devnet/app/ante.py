@@ -34,6 +34,10 @@ from leasehold.devnet.modules.participants import lossy_text
 
 _MAX_GAS = 2**63 - 1
 _SIMULATED_SIGNATURE_BYTES = 112
+# What the real chain's wider stores cost beyond ours before a message runs, so that limits bite where they do there.
+_STORE_OVERHEAD = 26_000
+# A simulation without a fee is charged for the one that will be paid: clients multiply by as little as 1.3.
+_SIMULATED_FEE = 27_000
 _UNORDERED_GAS = 2240
 _UNORDERED_WINDOW_NS = 600 * 10**9
 _UNORDERED = b"auth/u/"
@@ -48,6 +52,8 @@ class Ante:
 
     def run(self, ctx: Context, tx: Transaction) -> None:
         """All steps; raises ChainError or OutOfGas."""
+        ctx.gas.consume(1000, "ReadFlat")
+        ctx.gas.consume(_STORE_OVERHEAD, "ReadPerByte")
         signers = self._signers(tx)
         self._basics(tx, signers)
         self._timeouts(ctx, tx)
@@ -123,6 +129,8 @@ class Ante:
             raise UNKNOWN_ADDRESS(f"fee payer address: {shown} does not exist")
         if fee:
             self._deduct(ctx, source, fee)
+        elif ctx.simulating:
+            ctx.gas.consume(_SIMULATED_FEE, "WritePerByte")
         payer_text = self._modules.auth.text(source)
         ctx.emit("tx", ("fee", coins_text(fee)), ("fee_payer", payer_text))
         if fee:
@@ -172,14 +180,12 @@ class Ante:
         return accounts
 
     def _flat_signatures(self, mode_info: Any, signature: bytes) -> list[bytes]:
-        """The signature itself, or for a multisig its own encoding followed by every part."""
+        """The signature itself, or for a multisig every part followed by its own encoding."""
         if mode_info.WhichOneof("sum") != "multi":
             return [signature]
         parts = self._registry.parse("cosmos.crypto.multisig.v1beta1.MultiSignature", signature).signatures
-        flat = [signature]
-        for inner, part in zip(mode_info.multi.mode_infos, parts, strict=False):
-            flat += self._flat_signatures(inner, part)
-        return flat
+        inner = zip(mode_info.multi.mode_infos, parts, strict=False)
+        return [flat for mode, part in inner for flat in self._flat_signatures(mode, part)] + [signature]
 
     def _count_signatures(self, ctx: Context, tx: Transaction, accounts: list[Account], params: Any) -> None:
         count = 0

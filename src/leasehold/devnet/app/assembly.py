@@ -13,15 +13,21 @@ from leasehold.devnet.app.module import Module
 from leasehold.devnet.modules.auth import Auth
 from leasehold.devnet.modules.authz import Authz
 from leasehold.devnet.modules.bank import Bank
+from leasehold.devnet.modules.consensus_params import ConsensusParameters
 from leasehold.devnet.modules.counterparty import Counterparty
 from leasehold.devnet.modules.distribution import Distribution
 from leasehold.devnet.modules.evidence import Evidence
 from leasehold.devnet.modules.feegrant import Feegrant
 from leasehold.devnet.modules.gov import Gov
+from leasehold.devnet.modules.ibc import Ibc
+from leasehold.devnet.modules.interchain import ContractManager, Feerefunder, InterchainAccounts, InterchainTransactions
 from leasehold.devnet.modules.mint import Mint
+from leasehold.devnet.modules.params import Params
 from leasehold.devnet.modules.slashing import Slashing
 from leasehold.devnet.modules.staking import Staking
 from leasehold.devnet.modules.tax import Tax
+from leasehold.devnet.modules.transfer import Transfer
+from leasehold.devnet.modules.upgrade import Upgrade
 from leasehold.devnet.modules.vestings import Vestings
 from leasehold.devnet.modules.wasm import Wasm
 
@@ -65,6 +71,15 @@ class Modules:
     authz: Authz
     feegrant: Feegrant
     vestings: Vestings
+    ibc: Ibc
+    transfer: Transfer
+    interchain_accounts: InterchainAccounts
+    interchain_transactions: InterchainTransactions
+    feerefunder: Feerefunder
+    contract_manager: ContractManager
+    upgrade: Upgrade
+    legacy_params: Params
+    consensus: ConsensusParameters
     interchain: Counterparty
     wasm: Wasm
     router: Router
@@ -80,7 +95,8 @@ class Modules:
 
 GENESIS_ORDER = (
     "auth", "bank", "distribution", "staking", "slashing", "gov", "mint", "ibc", "evidence", "transfer",
-    "interchainaccounts", "authz", "feegrant", "vestings", "tax", "counterparty", "wasm",
+    "interchainaccounts", "interchaintxs", "contractmanager", "feerefunder", "authz", "feegrant", "vestings", "tax",
+    "counterparty", "wasm",
 )  # fmt: skip
 BEGIN_ORDER = ("mint", "distribution", "slashing", "evidence", "staking", "ibc", "authz", "wasm")
 END_ORDER = ("gov", "staking", "feegrant", "ibc", "wasm")
@@ -101,6 +117,15 @@ def assemble(identity: Identity, registry: Registry, router: Router) -> Modules:
         authz=Authz(identity, registry),
         feegrant=Feegrant(identity, registry),
         vestings=Vestings(identity, registry),
+        ibc=Ibc(identity, registry),
+        transfer=Transfer(identity, registry),
+        interchain_accounts=InterchainAccounts(identity, registry),
+        interchain_transactions=InterchainTransactions(identity, registry),
+        feerefunder=Feerefunder(identity, registry),
+        contract_manager=ContractManager(identity, registry),
+        upgrade=Upgrade(identity, registry),
+        legacy_params=Params(identity, registry),
+        consensus=ConsensusParameters(identity, registry),
         interchain=Counterparty(identity, registry),
         wasm=Wasm(identity, registry),
         router=router,

@@ -169,6 +169,7 @@ class Counterparty(Module):
         packet = self._queue(ctx, "transfer", sender, network, "transfer", channel, body, timeout_ns)
         data = json.dumps(body, separators=(",", ":")).encode()
         ctx.emit("send_packet", *sent_attributes(packet, data, network.connection))
+        ctx.emit("message", ("module", "ibc_channel"))
         ctx.emit(
             "ibc_transfer",
             ("sender", sender),
@@ -177,6 +178,7 @@ class Counterparty(Module):
             ("amount", str(token.amount)),
             ("memo", memo),
         )
+        ctx.emit("message", ("module", "transfer"))
         return packet.sequence
 
     def _queue(
@@ -195,8 +197,12 @@ class Counterparty(Module):
         ctx.store.set(_PACKET + sequence.to_bytes(8, "big"), msgspec.json.encode(packet))
         return packet
 
+    def next_sequence(self, ctx: Context) -> int:
+        """Sequence the next packet will have."""
+        return int(ctx.store.get(_SEQUENCE) or b"0") + 1
+
     def _next(self, ctx: Context) -> int:
-        sequence = int(ctx.store.get(_SEQUENCE) or b"0") + 1
+        sequence = self.next_sequence(ctx)
         ctx.store.set(_SEQUENCE, str(sequence).encode())
         return sequence
 

@@ -1,0 +1,154 @@
+"""Queries of IBC channels and the packets on them."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+from leasehold.devnet.app.context import Context
+from leasehold.devnet.app.errors import PlainError, Status, StatusError
+from leasehold.devnet.app.module import answers
+from leasehold.devnet.app.pagination import Page, page_of
+from leasehold.devnet.modules.ibc.identifiers import check_queried
+from leasehold.devnet.modules.ibc.tables import CHANNEL_V1, Tables
+
+_QUERY = CHANNEL_V1 + "Query/"
+
+
+class Channels(Tables):
+    """Answers about channels."""
+
+    def paged(self, items: list[tuple[str, Any]], request: Any) -> tuple[list[Any], Page]:
+        try:
+            return page_of(((key.encode(), item) for key, item in items), request.pagination)
+        except PlainError as error:
+            raise StatusError(Status.UNKNOWN, str(error)) from None
+
+    def _checked(self, request: Any) -> None:
+        check_queried("port", request.port_id)
+        check_queried("channel", request.channel_id)
+
+    def _known(self, ctx: Context, request: Any, form: str) -> Any:
+        """The channel a request names; `form` is how its absence is told."""
+        self._checked(request)
+        channel = self.channel(ctx, request.port_id, request.channel_id)
+        if channel is None:
+            raise StatusError(
+                Status.NOT_FOUND, form.format(port=request.port_id, channel=request.channel_id) + ": channel not found"
+            )
+        return channel
+
+    def _listed(self, ctx: Context, request: Any, name: str, connection: str = "") -> Any:
+        chosen = [
+            (f"{channel.port_id}/channels/{channel.channel_id}", channel)
+            for channel in self.channels(ctx)
+            if not connection or channel.connection_hops[0] == connection
+        ]
+        items, result = self.paged(chosen, request)
+        return self.new(
+            CHANNEL_V1 + name, channels=items, pagination=self.page_response(result), height=self.own_height(ctx)
+        )
+
+    @answers(_QUERY + "Channels")
+    def query_channels(self, ctx: Context, request: Any) -> Any:
+        return self._listed(ctx, request, "QueryChannelsResponse")
+
+    @answers(_QUERY + "ConnectionChannels")
+    def query_connection_channels(self, ctx: Context, request: Any) -> Any:
+        check_queried("connection", request.connection)
+        return self._listed(ctx, request, "QueryConnectionChannelsResponse", request.connection)
+
+    @answers(_QUERY + "Channel")
+    def query_channel(self, ctx: Context, request: Any) -> Any:
+        found = self._known(ctx, request, "port-id: {port}, channel-id {channel}")
+        channel = self.new(
+            CHANNEL_V1 + "Channel",
+            state=found.state,
+            ordering=found.ordering,
+            counterparty=found.counterparty,
+            connection_hops=found.connection_hops,
+            version=found.version,
+        )
+        return self.new(CHANNEL_V1 + "QueryChannelResponse", channel=channel, proof_height=self.own_height(ctx))
+
+    @answers(_QUERY + "ChannelClientState")
+    def query_channel_client(self, ctx: Context, request: Any) -> Any:
+        channel = self._known(ctx, request, "port-id: {port}, channel-id: {channel}")
+        connection = self.connection(ctx, channel.connection_hops[0])
+        client = self.client(ctx, connection.client_id) if connection is not None else None
+        return self.new(
+            CHANNEL_V1 + "QueryChannelClientStateResponse",
+            identified_client_state=client,
+            proof_height=self.own_height(ctx),
+        )
+
+    def _waiting(self, ctx: Context, port: str, channel: str) -> list[Any]:
+        pending = self.modules.interchain.pending(ctx)
+        return [packet for packet in pending if packet.port == port and packet.channel == channel]
+
+    @answers(_QUERY + "PacketCommitments")
+    def query_commitments(self, ctx: Context, request: Any) -> Any:
+        self._known(ctx, request, "port ID ({port}) channel ID ({channel})")
+        states = [
+            (f"{packet.sequence:020d}", self._commitment(request, packet))
+            for packet in self._waiting(ctx, request.port_id, request.channel_id)
+        ]
+        items, result = self.paged(states, request)
+        return self.new(
+            CHANNEL_V1 + "QueryPacketCommitmentsResponse",
+            commitments=items,
+            pagination=self.page_response(result),
+            height=self.own_height(ctx),
+        )
+
+    def _commitment(self, request: Any, packet: Any) -> Any:
+        return self.new(
+            CHANNEL_V1 + "PacketState",
+            port_id=request.port_id,
+            channel_id=request.channel_id,
+            sequence=packet.sequence,
+            data=_digest(packet),
+        )
+
+    @answers(_QUERY + "PacketCommitment")
+    def query_commitment(self, ctx: Context, request: Any) -> Any:
+        self._checked(request)
+        if request.sequence == 0:
+            raise StatusError(Status.INVALID_ARGUMENT, "packet sequence cannot be 0")
+        self._known(ctx, request, "port-id: {port}, channel-id: {channel}")
+        waiting = self._waiting(ctx, request.port_id, request.channel_id)
+        found = next((packet for packet in waiting if packet.sequence == request.sequence), None)
+        if found is None:
+            raise StatusError(Status.NOT_FOUND, "packet commitment hash not found")
+        return self.new(
+            CHANNEL_V1 + "QueryPacketCommitmentResponse",
+            commitment=_digest(found),
+            proof_height=self.own_height(ctx),
+        )
+
+    @answers(_QUERY + "PacketAcknowledgements")
+    def query_acknowledgements(self, ctx: Context, request: Any) -> Any:
+        self._known(ctx, request, "port ID ({port}) channel ID ({channel})")
+        return self.new(
+            CHANNEL_V1 + "QueryPacketAcknowledgementsResponse",
+            pagination=self.page_response(Page(b"", 0)),
+            height=self.own_height(ctx),
+        )
+
+    @answers(_QUERY + "NextSequenceReceive")
+    def query_next_receive(self, ctx: Context, request: Any) -> Any:
+        self._known(ctx, request, "port-id: {port}, channel-id {channel}")
+        return self.new(CHANNEL_V1 + "QueryNextSequenceReceiveResponse", proof_height=self.own_height(ctx))
+
+    @answers(_QUERY + "NextSequenceSend")
+    def query_next_send(self, ctx: Context, request: Any) -> Any:
+        self._known(ctx, request, "port-id: {port}, channel-id {channel}")
+        return self.new(
+            CHANNEL_V1 + "QueryNextSequenceSendResponse",
+            next_sequence_send=self.modules.interchain.next_sequence(ctx),
+            proof_height=self.own_height(ctx),
+        )
+
+
+def _digest(packet: Any) -> bytes:
+    return sha256(repr((packet.sequence, packet.body, packet.timeout_ns)).encode()).digest()

@@ -1,0 +1,193 @@
+"""interchain: parameters and reads of the modules contracts use to act on other chains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leasehold.devnet.app.context import Context
+from leasehold.devnet.app.errors import INVALID_REQUEST, ChainError, PlainError, Status, StatusError
+from leasehold.devnet.app.module import Module, answers, handles
+from leasehold.devnet.app.pagination import page_of
+
+_ICA_HOST = "ibc.applications.interchain_accounts.host.v1."
+_ICA_CONTROLLER = "ibc.applications.interchain_accounts.controller.v1."
+_OWN_TXS = "{ns}.interchaintxs.v1."
+_FEES = "{ns}.feerefunder."
+_MANAGER = "{ns}.contractmanager."
+
+
+class _Parameters(Module):
+    """A module that is mostly its parameters."""
+
+    package = ""
+
+    @property
+    def _key(self) -> bytes:
+        return self.name.encode() + b"/params"
+
+    def init_genesis(self, ctx: Context, state: dict[str, Any]) -> None:
+        self.set_params(ctx, self.from_json(self.package + "Params", state.get("params") or self.defaults()))
+
+    def defaults(self) -> dict[str, Any]:
+        """Parameters of a chain whose genesis names none."""
+        return {}
+
+    def params(self, ctx: Context) -> Any:
+        return self.read(ctx, self._key, self.package + "Params")
+
+    def set_params(self, ctx: Context, params: Any) -> None:
+        ctx.store.set(self._key, params.SerializeToString())
+
+    def _update(self, ctx: Context, msg: Any) -> Any:
+        self.modules.gov.require_authority(msg.authority)
+        self.set_params(ctx, msg.params)
+        return self.new(self.package + "MsgUpdateParamsResponse")
+
+    def _shown(self, ctx: Context) -> Any:
+        return self.new(self.package + "QueryParamsResponse", params=self.params(ctx))
+
+
+class Feerefunder(_Parameters):
+    """Fees of relayers."""
+
+    name = "feerefunder"
+    package = _FEES
+
+    def defaults(self) -> dict[str, Any]:
+        fee = [{"denom": self.identity.base_denom, "amount": "1"}]
+        return {"min_fee": {"recv_fee": [], "ack_fee": fee, "timeout_fee": fee}}
+
+    @handles(_FEES + "MsgUpdateParams")
+    def handle_update_params(self, ctx: Context, msg: Any) -> Any:
+        return self._update(ctx, msg)
+
+    @answers(_FEES + "Query/Params")
+    def query_params(self, ctx: Context, request: Any) -> Any:
+        return self._shown(ctx)
+
+    @answers(_FEES + "Query/FeeInfo")
+    def query_fee_info(self, ctx: Context, request: Any) -> Any:
+        where = f"port_id = {request.port_id}, channel_id={request.channel_id}, sequence={request.sequence}"
+        raise INVALID_REQUEST(f"no fee info found for {where}")
+
+
+class InterchainTransactions(_Parameters):
+    """Transactions on other chains."""
+
+    name = "interchaintxs"
+    package = _OWN_TXS
+
+    def defaults(self) -> dict[str, Any]:
+        fee = [{"denom": self.identity.base_denom, "amount": "1"}]
+        return {"msg_submit_tx_max_messages": "16", "register_fee": fee}
+
+    @handles(_OWN_TXS + "MsgUpdateParams")
+    def handle_update_params(self, ctx: Context, msg: Any) -> Any:
+        return self._update(ctx, msg)
+
+    @answers(_OWN_TXS + "Query/Params")
+    def query_params(self, ctx: Context, request: Any) -> Any:
+        return self._shown(ctx)
+
+    @answers(_OWN_TXS + "Query/InterchainAccountAddress")
+    def query_account(self, ctx: Context, request: Any) -> Any:
+        try:
+            self.modules.auth.address_bytes(request.owner_address)
+        except PlainError as error:
+            raise StatusError(Status.INVALID_ARGUMENT, f"failed to create ica owner: {error}") from None
+        try:
+            network = self.modules.interchain.networks(ctx).on_connection(request.connection_id)
+        except ChainError:
+            port = f"icacontroller-{request.owner_address}.{request.interchain_account_id}"
+            raise StatusError(
+                Status.NOT_FOUND, f"no interchain account found for portID {port}: interchain account not found"
+            ) from None
+        address = self.modules.interchain.account(network, request.owner_address)
+        return self.new(_OWN_TXS + "QueryInterchainAccountAddressResponse", interchain_account_address=address)
+
+
+class ContractManager(_Parameters):
+    """Callbacks to contracts that failed."""
+
+    name = "contractmanager"
+    package = _MANAGER
+
+    def defaults(self) -> dict[str, Any]:
+        return {"sudo_call_gas_limit": "1000000"}
+
+    @handles(_MANAGER + "MsgUpdateParams")
+    def handle_update_params(self, ctx: Context, msg: Any) -> Any:
+        return self._update(ctx, msg)
+
+    @answers(_MANAGER + "Query/Params")
+    def query_params(self, ctx: Context, request: Any) -> Any:
+        return self._shown(ctx)
+
+    def _require_address(self, text: str) -> None:
+        try:
+            self.modules.auth.address_bytes(text)
+        except PlainError:
+            raise StatusError(Status.INVALID_ARGUMENT, f"failed to parse address: {text}") from None
+
+    def _listed(self, ctx: Context, request: Any, contract: str, name: str) -> Any:
+        found = self.modules.interchain.failures(ctx, contract)
+        items, result = page_of(
+            ((f"{item.address}/{item.id:020d}".encode(), item) for item in found), request.pagination
+        )
+        return self.new(_MANAGER + name, failures=items, pagination=self.page_response(result))
+
+    @answers(_MANAGER + "Query/Failures")
+    def query_failures(self, ctx: Context, request: Any) -> Any:
+        return self._listed(ctx, request, "", "QueryFailuresResponse")
+
+    @answers(_MANAGER + "Query/AddressFailures")
+    def query_address_failures(self, ctx: Context, request: Any) -> Any:
+        self._require_address(request.address)
+        return self._listed(ctx, request, request.address, "QueryAddressFailuresResponse")
+
+    @answers(_MANAGER + "Query/AddressFailure")
+    def query_address_failure(self, ctx: Context, request: Any) -> Any:
+        self._require_address(request.address)
+        found = [f for f in self.modules.interchain.failures(ctx, request.address) if f.id == request.failure_id]
+        if not found:
+            raise StatusError(
+                Status.INVALID_ARGUMENT,
+                f"no failure found for contractAddress = {request.address} "
+                f"and failureId = {request.failure_id}: key not found",
+            )
+        return self.new(_MANAGER + "QueryAddressFailureResponse", failures=found)
+
+
+class InterchainAccounts(Module):
+    """Accounts on other chains."""
+
+    name = "interchainaccounts"
+
+    def init_genesis(self, ctx: Context, state: dict[str, Any]) -> None:
+        controller = state.get("controller_genesis_state", {}).get("params", {"controller_enabled": True})
+        host = state.get("host_genesis_state", {}).get("params", {"host_enabled": True, "allow_messages": ["*"]})
+        for key, name, document in (
+            (b"interchainaccounts/controller", _ICA_CONTROLLER, controller),
+            (b"interchainaccounts/host", _ICA_HOST, host),
+        ):
+            ctx.store.set(key, self.from_json(name + "Params", document).SerializeToString())
+
+    @answers(_ICA_CONTROLLER + "Query/Params")
+    def query_controller_params(self, ctx: Context, request: Any) -> Any:
+        params = self.read(ctx, b"interchainaccounts/controller", _ICA_CONTROLLER + "Params")
+        return self.new(_ICA_CONTROLLER + "QueryParamsResponse", params=params)
+
+    @answers(_ICA_HOST + "Query/Params")
+    def query_host_params(self, ctx: Context, request: Any) -> Any:
+        params = self.read(ctx, b"interchainaccounts/host", _ICA_HOST + "Params")
+        return self.new(_ICA_HOST + "QueryParamsResponse", params=params)
+
+    @answers(_ICA_CONTROLLER + "Query/InterchainAccount")
+    def query_account(self, ctx: Context, request: Any) -> Any:
+        if not request.owner:
+            text = (
+                "failed to generate portID from owner address: owner address cannot be empty: invalid account address"
+            )
+            raise StatusError(Status.INVALID_ARGUMENT, text)
+        text = f"failed to retrieve account address for icacontroller-{request.owner} on connection "
+        raise StatusError(Status.NOT_FOUND, text + request.connection_id)

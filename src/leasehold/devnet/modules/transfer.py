@@ -1,0 +1,191 @@
+"""transfer: coins to accounts of other chains, and where voucher denoms come from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leasehold.chain.registry import Registry
+from leasehold.core.addresses import escrow_address, ibc_denom
+from leasehold.core.settings import Identity
+from leasehold.devnet.app.coins import Coin, denom_valid
+from leasehold.devnet.app.context import Context
+from leasehold.devnet.app.errors import ChainError, Kind, PlainError, Status, StatusError, undefined
+from leasehold.devnet.app.module import Module, answers, handles, validates
+from leasehold.devnet.app.pagination import page_of
+from leasehold.devnet.modules.ibc import identifiers
+from leasehold.devnet.modules.participants import Participants
+from leasehold.devnet.state.store import prefix_end
+
+_PACKAGE = "ibc.applications.transfer.v1."
+_QUERY = _PACKAGE + "Query/"
+_PARAMS = b"transfer/params"
+_DENOM = b"transfer/d/"
+_MAX_RECEIVER = 2048
+_MAX_MEMO = 32_768
+_HEX = "0123456789abcdefABCDEF"
+
+INVALID_ADDRESS = Kind("ibc", 5, "invalid address")
+INVALID_COINS = Kind("ibc", 6, "invalid coins")
+SEND_DISABLED = Kind("transfer", 7, "fungible token transfers from this chain are disabled")
+DENOM_NOT_FOUND = Kind("transfer", 6, "denomination not found")
+INVALID_MEMO = Kind("transfer", 11, "invalid memo")
+SEQUENCE_NOT_FOUND = Kind("channel", 10, "sequence send not found")
+INVALID_PACKET = Kind("channel", 13, "invalid packet")
+TIMEOUT_ELAPSED = Kind("channel", 40, "timeout elapsed")
+
+
+class Transfer(Module):
+    """ICS-20."""
+
+    name = "transfer"
+
+    def __init__(self, identity: Identity, registry: Registry) -> None:
+        super().__init__(identity, registry)
+        self.participants = Participants(self.prefixes)
+
+    def init_genesis(self, ctx: Context, state: dict[str, Any]) -> None:
+        document = state.get("params", {"send_enabled": True, "receive_enabled": True})
+        self._set_params(ctx, self.from_json(_PACKAGE + "Params", document))
+        for entry in state.get("denoms", []):
+            denom = self.from_json(_PACKAGE + "Denom", entry)
+            ctx.store.set(_DENOM + ibc_denom(_path(denom)).encode(), denom.SerializeToString())
+
+    def params(self, ctx: Context) -> Any:
+        return self.read(ctx, _PARAMS, _PACKAGE + "Params")
+
+    def _set_params(self, ctx: Context, params: Any) -> None:
+        ctx.store.set(_PARAMS, params.SerializeToString())
+
+    def denoms(self, ctx: Context) -> dict[str, Any]:
+        """Vouchers known here with their traces: of genesis, and of the simulated chains."""
+        kind: Any = self.registry.type(_PACKAGE + "Denom")
+        stored = ctx.store.iterate(_DENOM, prefix_end(_DENOM))
+        found = {key[len(_DENOM) :].decode(): kind.FromString(data) for key, data in stored}
+        for network in self.modules.interchain.networks(ctx).networks:
+            for here, there in network.denoms.items():
+                if here not in found and here == ibc_denom(f"transfer/{network.channel}/{there}"):
+                    found[here] = self._denom(there, network.channel)
+        return found
+
+    def _denom(self, base: str, channel: str) -> Any:
+        denom = self.new(_PACKAGE + "Denom", base=base)
+        denom.trace.add(port_id="transfer", channel_id=channel)
+        return denom
+
+    # Messages.
+
+    @validates(_PACKAGE + "MsgTransfer")
+    def validate_transfer(self, msg: Any) -> None:
+        for kind, text in (("port", msg.source_port), ("channel", msg.source_channel)):
+            try:
+                identifiers.check(kind, text)
+            except ChainError as error:
+                raise error.wrap(f"invalid source {kind} ID {text}") from None
+        if int(msg.token.amount or "0") <= 0 or not denom_valid(msg.token.denom):
+            raise INVALID_COINS(f"{msg.token.amount}{msg.token.denom}")
+        if not msg.sender.strip():
+            raise INVALID_ADDRESS("missing sender address")
+        if not msg.receiver.strip():
+            raise INVALID_ADDRESS("missing recipient address")
+        if len(msg.receiver.encode()) > _MAX_RECEIVER:
+            raise INVALID_ADDRESS(f"recipient address must not exceed {_MAX_RECEIVER} bytes")
+        if len(msg.memo.encode()) > _MAX_MEMO:
+            raise INVALID_MEMO(f"memo must not exceed {_MAX_MEMO} bytes")
+
+    @handles(_PACKAGE + "MsgTransfer")
+    def handle_transfer(self, ctx: Context, msg: Any) -> Any:
+        if self.modules.ibc.channel(ctx, msg.source_port, msg.source_channel) is None:
+            raise SEQUENCE_NOT_FOUND(f"source port: {msg.source_port}, source channel: {msg.source_channel}")
+        if not self.params(ctx).send_enabled:
+            raise ChainError(SEND_DISABLED)
+        try:
+            self.participants.queried_account(msg.sender)
+        except PlainError as error:
+            raise undefined(str(error)) from None
+        token = Coin(msg.token.denom, int(msg.token.amount))
+        self._check_timeout(ctx, msg)
+        sequence = self.modules.interchain.send(
+            ctx, msg.sender, token, msg.source_channel, msg.receiver, msg.timeout_timestamp, msg.memo
+        )
+        return self.new(_PACKAGE + "MsgTransferResponse", sequence=sequence)
+
+    def _check_timeout(self, ctx: Context, msg: Any) -> None:
+        if not msg.timeout_timestamp and not msg.timeout_height.revision_height:
+            raise INVALID_PACKET(
+                "constructed packet failed basic validation: "
+                "packet timeout height and packet timeout timestamp cannot both be 0"
+            )
+        if msg.timeout_timestamp and msg.timeout_timestamp <= ctx.block.time_ns:
+            raise TIMEOUT_ELAPSED(
+                f"invalid packet timeout: current timestamp: {ctx.block.time_ns}, "
+                f"timeout timestamp {msg.timeout_timestamp}"
+            )
+
+    @handles(_PACKAGE + "MsgUpdateParams")
+    def handle_update_params(self, ctx: Context, msg: Any) -> Any:
+        self.modules.gov.require_authority(msg.signer)
+        self._set_params(ctx, msg.params)
+        return self.new(_PACKAGE + "MsgUpdateParamsResponse")
+
+    # Queries.
+
+    @answers(_QUERY + "Params")
+    def query_params(self, ctx: Context, request: Any) -> Any:
+        return self.new(_PACKAGE + "QueryParamsResponse", params=self.params(ctx))
+
+    @answers(_QUERY + "Denoms")
+    def query_denoms(self, ctx: Context, request: Any) -> Any:
+        known = sorted(self.denoms(ctx).items())
+        items, result = page_of(
+            ((bytes.fromhex(name.removeprefix("ibc/")), denom) for name, denom in known), request.pagination
+        )
+        return self.new(_PACKAGE + "QueryDenomsResponse", denoms=items, pagination=self.page_response(result))
+
+    @answers(_QUERY + "Denom")
+    def query_denom(self, ctx: Context, request: Any) -> Any:
+        digest = request.hash.removeprefix("ibc/")
+        fault = _hex_fault(digest)
+        if fault is not None:
+            raise StatusError(Status.INVALID_ARGUMENT, f"invalid denom trace hash: , error: {fault}")
+        found = self.denoms(ctx).get("ibc/" + digest.upper())
+        if found is None:
+            raise StatusError(Status.NOT_FOUND, DENOM_NOT_FOUND(request.hash).log)
+        return self.new(_PACKAGE + "QueryDenomResponse", denom=found)
+
+    @answers(_QUERY + "DenomHash")
+    def query_denom_hash(self, ctx: Context, request: Any) -> Any:
+        name = ibc_denom(request.trace)
+        if name not in self.denoms(ctx):
+            raise StatusError(Status.NOT_FOUND, DENOM_NOT_FOUND(request.trace).log)
+        return self.new(_PACKAGE + "QueryDenomHashResponse", hash=name.removeprefix("ibc/"))
+
+    @answers(_QUERY + "EscrowAddress")
+    def query_escrow_address(self, ctx: Context, request: Any) -> Any:
+        if self.modules.ibc.channel(ctx, request.port_id, request.channel_id) is None:
+            text = f"port ID ({request.port_id}) channel ID ({request.channel_id})"
+            raise StatusError(Status.NOT_FOUND, f"{text}: channel not found")
+        address = self.prefixes.account_text(escrow_address(request.port_id, request.channel_id))
+        return self.new(_PACKAGE + "QueryEscrowAddressResponse", escrow_address=address)
+
+    @answers(_QUERY + "TotalEscrowForDenom")
+    def query_total_escrow(self, ctx: Context, request: Any) -> Any:
+        if not denom_valid(request.denom):
+            raise StatusError(Status.INVALID_ARGUMENT, f"invalid denom: {request.denom}")
+        total = sum(
+            self.modules.bank.balance(ctx, escrow_address(channel.port_id, channel.channel_id), request.denom)
+            for channel in self.modules.ibc.channels(ctx)
+        )
+        amount = self.coin(Coin(request.denom, total))
+        return self.new(_PACKAGE + "QueryTotalEscrowForDenomResponse", amount=amount)
+
+
+def _path(denom: Any) -> str:
+    return "/".join([part for hop in denom.trace for part in (hop.port_id, hop.channel_id)] + [denom.base])
+
+
+def _hex_fault(text: str) -> str | None:
+    """What Go finds wrong with a text that should be hex, or None."""
+    for char in text:
+        if char not in _HEX:
+            return f"encoding/hex: invalid byte: U+{ord(char):04X} '{char}'"
+    return "encoding/hex: odd length hex string" if len(text) % 2 else None
