@@ -31,18 +31,13 @@ def _spec(given: Row) -> position.PositionSpec:
     )
 
 
-def _or_null(compute: Callable[[], object]) -> object:
-    try:
-        return compute()
-    except ComputationOverflow:
-        return None
-
-
 def _trap(compute: Callable[[], Any]) -> Any:
     try:
         return compute()
     except ArithmeticTrap as trap:
         return {"trap": trap.message}
+    except ComputationOverflow:
+        return None
 
 
 def _legs(value: price.Price | None) -> list[str] | None:
@@ -58,10 +53,13 @@ def amount_to_liquidate(given: Row) -> object:
 
 
 def borrow_amount(given: Row) -> object:
-    try:
-        return {"borrow": str(_spec(given).borrow_amount(int(given["downpayment"]), given["max_ltd"]))}
-    except Refused as refusal:
-        return {"error": refusal.message}
+    def borrowed() -> Row:
+        try:
+            return {"borrow": str(_spec(given).borrow_amount(int(given["downpayment"]), given["max_ltd"]))}
+        except Refused as refusal:
+            return {"error": refusal.message}
+
+    return _trap(borrowed)
 
 
 def borrow_rate(given: Row) -> object:
@@ -71,9 +69,13 @@ def borrow_rate(given: Row) -> object:
 
 def interest_table(given: Row) -> object:
     rate, principal, period = given["rate"], int(given["principal"]), int(given["period_ns"])
-    paid_for, change = pay(rate, principal, int(given["payment"]), period)
-    due = interest(rate, principal, period)
-    return {"interest": str(due), "paid_for_ns": str(paid_for), "change": str(change)}
+
+    def paid() -> Row:
+        paid_for, change = pay(rate, principal, int(given["payment"]), period)
+        due = interest(rate, principal, period)
+        return {"interest": str(due), "paid_for_ns": str(paid_for), "change": str(change)}
+
+    return _trap(paid)
 
 
 def _lease_loan(given: Row) -> LeaseLoan:
@@ -114,8 +116,8 @@ def percent_table(given: Row) -> object:
     return {
         "permille_of_x": str(percent.of(given["permille"], x)),
         "unbounded_of_x": _text(percent.unbounded_of(given["unbounded_permille"], x)),
-        "ratio_x_y": _or_null(lambda: percent.ratio(x, y)),
-        "ratio_y_x": _or_null(lambda: percent.ratio(y, x)),
+        "ratio_x_y": _trap(lambda: percent.ratio(x, y)),
+        "ratio_y_x": _trap(lambda: percent.ratio(y, x)),
         "complement": percent.complement(given["permille"]),
         "shown": percent.shown(given["permille"]),
     }
@@ -145,7 +147,7 @@ def price_table(given: Row) -> object:
         "total_of_x_by_inverse_p": _text(price.total(x, price.inverse(p))),
         "p_plus_q": _trap(lambda: _legs(price.add(p, q))),
         "p_plus_q_exact": _legs(price.add_exact(p, q)),
-        "p_cross_q": _legs(price.cross(p, q)),
+        "p_cross_q": _trap(lambda: _legs(price.cross(p, q))),
         "p_times_pct": _legs(price.multiply_permille(p, given["pct"])),
         "p_cmp_q": "Less" if price.less(p, q) else "Greater" if price.less(q, p) else "Equal",
     }
@@ -213,9 +215,9 @@ TABLES = _tables()
 
 
 def _agrees(ours: object, theirs: object) -> bool:
-    """Equality, where an overflow error of the recording is our missing value."""
-    if isinstance(theirs, dict) and set(theirs) == {"error"} and ours is None:
-        return True
+    """Equality, where an overflow of the recording, error or missing values, is our missing value."""
+    if ours is None and isinstance(theirs, dict):
+        return set(theirs) == {"error"} or not any(value is not None for value in theirs.values())
     if isinstance(theirs, dict) and isinstance(ours, dict) and set(theirs) == set(ours):
         if set(theirs) == {"trap"}:
             return True

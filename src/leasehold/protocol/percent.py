@@ -27,7 +27,7 @@ def unbounded_of(permille: int, amount: int) -> int | None:
 
 def ratio(parts: int, total: int) -> int:
     """`parts/total` as an unbounded permille, floored; an overflow error beyond 32 bits."""
-    result = MILLE if parts == total else parts * MILLE // total
+    result = _permille(parts, total)
     if result > U32_MAX:
         raise ComputationOverflow(f"{parts}/{total} is no permille of 32 bits")
     return result
@@ -35,12 +35,18 @@ def ratio(parts: int, total: int) -> int:
 
 def bounded_ratio(parts: int, total: int) -> int:
     """`parts/total` as a bounded permille, floored; more than the whole aborts."""
-    result = MILLE if parts == total else parts * MILLE // total
+    result = _permille(parts, total)
     if result > U32_MAX:
         raise ArithmeticTrap("Ratio is a part of a whole, multiplication cannot overflow")
     if result > MILLE:
         raise ArithmeticTrap("Should be a valid Percent100.")
     return result
+
+
+def _permille(parts: int, total: int) -> int:
+    if total == 0:
+        raise ArithmeticTrap("attempt to divide by zero")
+    return parts * MILLE // total
 
 
 def complement(permille: int) -> int:

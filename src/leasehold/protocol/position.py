@@ -184,6 +184,8 @@ class PositionSpec(NamedTuple):
         self.check_transaction(downpayment, IDENTITY)
         borrow = self.liability.borrow(downpayment, max_ltd)
         self.check_transaction(borrow, IDENTITY)
+        if downpayment + borrow > U128_MAX:
+            raise ArithmeticTrap("attempt to add with overflow")
         if downpayment + borrow < self.min_asset:
             raise Refused(f"[Position] The asset amount should worth at least {self.min_asset} {self.lpn}")
         return borrow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from leasehold.protocol.errors import ComputationOverflow, Refused
+from leasehold.protocol.errors import ArithmeticTrap, ComputationOverflow, Refused
 from leasehold.protocol.interest import interest
 from leasehold.protocol.price import Price, add, price, total
 
@@ -75,7 +75,10 @@ class Deposit(NamedTuple):
 
     def rewards(self, index: Price | None) -> int:
         """Everything pending at an index: the difference of two floors, and what was stored."""
-        return earned(index, self.receipts) - earned(self.since, self.receipts) + self.pending
+        rewards = earned(index, self.receipts) + self.pending - earned(self.since, self.receipts)
+        if rewards < 0:
+            raise ArithmeticTrap("attempt to subtract with overflow")
+        return rewards
 
     def settled(self, index: Price | None, receipts: int) -> Deposit:
         """The deposit with another number of receipts, its rewards so far stored."""

@@ -131,6 +131,8 @@ class Native:
             raise ContractError(f"kind: Serialization, error: {error}") from error
         except ArithmeticTrap as error:
             raise ContractTrap(error.message) from error
+        except ArithmeticError as error:  # a division by zero aborts the real machine too
+            raise ContractTrap(str(error)) from error
         except ProtocolError as error:
             raise self.refused(error) from error
 
