@@ -21,6 +21,7 @@ from leasehold.devnet.wasm.contract import Contract
 PLATFORM = ("timealarms", "treasury", "admin")
 PARTS = ("lpp", "oracle", "profit", "reserve", "leaser")
 HOUR_NS = 3600 * 10**9
+RECALCULATION_NS = 5 * 24 * HOUR_NS
 DUE_PERIOD_NS = 30 * 24 * HOUR_NS
 BARS = (
     (0, 150), (500, 140), (1000, 130), (2000, 120), (3000, 110), (4000, 100), (5000, 90), (7500, 80), (10000, 70),
@@ -218,7 +219,7 @@ class Deployment:
                         "second_liq_warn": 865,
                         "third_liq_warn": 880,
                         "max": 900,
-                        "recalc_time": HOUR_NS,
+                        "recalc_time": RECALCULATION_NS,
                     },
                     "min_asset": {"amount": str(spec.min_asset), "ticker": spec.lpn},
                     "min_transaction": {"amount": str(spec.min_transaction), "ticker": spec.lpn},

@@ -86,6 +86,7 @@ class Market:
         self._order = itertools.count()
         self._fed = 0
         self._turn = 0
+        self._watching = False
         self.active = self._registered(deployment.protocols)
         self.ending: set[str] = set()
         self._schedule_rhythms(start)
@@ -165,14 +166,18 @@ class Market:
         used: set[str] = set()
         deeds = self._due(ctx, now)
         packets = self.relayer.messages(ctx)
-        oracles = [self.scene.deployment.addresses(spec.name).oracle for spec in self.active]
+        # Prices move with feeds, so oracles are asked for alarms after one, and as long as they have some.
+        oracles = [self.scene.deployment.addresses(spec.name).oracle for spec in self.active] if self._watching else []
+        self._watching = False
         if now - self._fed >= FRESH_SECONDS or deeds:
             feeder, hand = self._feeders[self._turn], self._feeding[self._turn]
             self._turn = (self._turn + 1) % len(self._feeders)
             plan.txs.append(hand.sign(ctx, auth, [feeder.feed(spec) for spec in self.active]))
             self._fed = now
+            self._watching = True
         alarms = self.dispatcher.messages(ctx, oracles)
         if alarms:
+            self._watching = True
             plan.txs.append(self._keeper.sign(ctx, auth, alarms, gas=60_000_000))
         # One transaction a packet, so that one that fails holds up no other.
         plan.txs += [self._relaying.sign(ctx, auth, [packet], ahead=i) for i, packet in enumerate(packets)]
@@ -182,7 +187,7 @@ class Market:
                 continue
             used.add(hand.address)
             plan.txs.append(hand.sign(ctx, auth, messages))
-        plan.busy = bool(packets or deeds or alarms)
+        plan.busy = bool(packets or deeds or alarms or self._watching)
         return plan
 
     def _due(self, ctx: Context, now: int) -> list[tuple[Hand, list[Any]]]:

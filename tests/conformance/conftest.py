@@ -1,0 +1,149 @@
+"""A devnet for third-party clients: its own process, free ports, no history, a block every 200 ms."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leasehold.core.configuration import load
+from leasehold.core.settings import Settings
+from leasehold.devnet.genesis.deployment import Deployment
+from leasehold.devnet.genesis.document import address, named_accounts
+
+JS = Path(__file__).parent / "js"
+_READY = re.compile(r"rpc (http://[^,]+), lcd (http://[^,]+), grpc (\S+)")
+
+
+class RunningDevnet:
+    """Where a devnet process listens, and what is on it."""
+
+    def __init__(self, settings: Settings, rpc: str, lcd: str, grpc: str) -> None:
+        self.settings = settings
+        self.rpc, self.lcd, self.grpc = rpc, lcd, grpc
+        self.deployment = Deployment(settings.identity)
+
+    def environment(self) -> dict[str, str]:
+        """What the JavaScript clients need to know."""
+        identity = self.settings.identity
+        protocol = "OSMOSIS-OSMOSIS-USDC_NOBLE"
+        contracts = self.deployment.addresses(protocol)
+        validator = address(identity, "validator-1")
+        from leasehold.core.addresses import decode, encode
+
+        return {
+            "RPC": self.rpc,
+            "LCD": self.lcd,
+            "PREFIX": identity.prefix,
+            "DENOM": identity.base_denom,
+            "MNEMONIC": named_accounts()["alice"].mnemonic,
+            "RECIPIENT": encode(identity.prefix, b"conformance recipient"[:20]),
+            "VALIDATOR": encode(identity.prefix + "valoper", decode(validator)[1]),
+            "POOL": contracts.lpp,
+            "POOL_DENOM": self.deployment.builds[protocol].currencies.lpn.bank_symbol,
+            "ORACLE": contracts.oracle,
+            "LEASER": contracts.leaser,
+        }
+
+
+def _started(home: Path, profile: str, **settings: str) -> tuple[subprocess.Popen[str], RunningDevnet]:
+    chosen = {
+        "devnet.history_days": "0",
+        "devnet.market": "false",
+        "devnet.block_interval_ms": "200",
+        "listen.rpc": "0",
+        "listen.lcd": "0",
+        "listen.grpc": "0",
+        "listen.control": "0",
+        **settings,
+    }
+    flags = [part for key, value in chosen.items() for part in ("--set", f"{key}={value}")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "leasehold", "--profile", profile, "--home", str(home), *flags, "devnet"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if match := _READY.search(line):
+            return process, RunningDevnet(load(profile=profile, flags=chosen).settings, *match.groups())
+    raise AssertionError("the devnet did not start:\n" + "".join(lines))
+
+
+def _running(home: Path, profile: str) -> Iterator[RunningDevnet]:
+    process, devnet = _started(home, profile)
+    yield devnet
+    process.terminate()
+    process.wait(20)
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def devnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDevnet]:
+    yield from _running(tmp_path_factory.mktemp("devnet"), "devnet")
+
+
+@pytest.fixture(scope="session")
+def public_devnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDevnet]:
+    yield from _running(tmp_path_factory.mktemp("devnet-nolus"), "devnet-nolus")
+
+
+@pytest.fixture(scope="session")
+def node_modules() -> Path:
+    """The clients from npm, installed once; the lock decides the versions."""
+    found = shutil.which("npm")
+    if found is None:
+        pytest.skip("needs Node and npm: run `make node` first")
+    stamp = JS / "node_modules" / ".package-lock.json"
+    if not stamp.exists() or stamp.stat().st_mtime < (JS / "package-lock.json").stat().st_mtime:
+        done = subprocess.run([found, "ci", "--loglevel=error"], cwd=JS, capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.fail(f"npm ci failed: {done.stderr[-500:]}")
+    return JS / "node_modules"
+
+
+@pytest.fixture
+def run_js(node_modules: Path, tmp_path: Path) -> Callable[[str, dict[str, str]], Any]:
+    """Run one of the scripts and return the JSON it prints; bundled, because not every client is a proper module."""
+
+    def run(script: str, environment: dict[str, str]) -> Any:
+        bundle = tmp_path / "bundle.cjs"
+        esbuild = node_modules / ".bin" / "esbuild"
+        subprocess.run(
+            [
+                esbuild,
+                script,
+                "--bundle",
+                "--platform=node",
+                "--format=cjs",
+                f"--outfile={bundle}",
+                "--log-level=error",
+            ],
+            cwd=JS,
+            check=True,
+        )
+        done = subprocess.run(
+            ["node", str(bundle)],
+            cwd=JS,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout.strip().splitlines()[-1])
+
+    return run
