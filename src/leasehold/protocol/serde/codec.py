@@ -152,8 +152,8 @@ class Codec:
     def _choice_check(self, schema: EnumSchema, known: dict[int, Check | None]) -> Check | None:
         parts: dict[str, Check] = {}
         names = tuple(field.attribute for field in schema.fields.values())
-        if not names:
-            return None
+        if not names:  # nothing can be chosen, so an empty object is no choice either
+            return None if schema.kind is None else lambda value: type(value) is str
 
         def accepts(value: Any) -> bool:
             if type(value) is str:

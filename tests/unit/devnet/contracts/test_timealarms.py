@@ -141,6 +141,8 @@ def test_wire(lending: Lending) -> None:
             lending.tell("timealarms", msg, USER)
     with pytest.raises(Refusal, match="there are no variants"):
         lending.govern("timealarms", {"x": {}})
+    with pytest.raises(Refusal, match="kind: Serialization, error: expected value"):
+        lending.govern("timealarms", {})
     assert lending.ask("timealarms", {"contract_version": {}}) == {"major": 0, "minor": 5, "patch": 2}
     release = lending.ask("timealarms", {"platform_package_release": {}})
     assert release["code"]["name"] == "timealarms"
