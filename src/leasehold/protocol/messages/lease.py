@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from leasehold.protocol.errors import Refused
 from leasehold.protocol.messages.values import ConnectionParams, LeaseCoin, Liability, LpnCoin, PaymentCoin
 from leasehold.protocol.scalars import U32, Address, Duration, Instant, LeaseTicker, Percent, Percent100
-from leasehold.protocol.serde import Empty, Nothing, OneOf, Wire
+from leasehold.protocol.serde import Empty, Lax, Nothing, OneOf, Wire
 
 
 class PositionSpec(Wire, frozen=True):
@@ -128,13 +128,13 @@ class Query(OneOf, frozen=True):
     protocol_package_release: Empty | None = None
 
 
-class IcaAccount(Wire, frozen=True):
+class IcaAccount(Lax, frozen=True):
     """The lease's account on the DEX's chain."""
 
     ica_account: str
 
 
-class OpeningStage(OneOf, frozen=True):
+class OpeningStage(OneOf, frozen=True, forbid_unknown_fields=False):
     """How far an opening is."""
 
     units: ClassVar[tuple[str, ...]] = ("open_ica_account",)
@@ -142,7 +142,7 @@ class OpeningStage(OneOf, frozen=True):
     buy_asset: IcaAccount | None = None
 
 
-class Opening(Wire, frozen=True):
+class Opening(Lax, frozen=True):
     """A lease before it holds its asset."""
 
     currency: str
@@ -152,14 +152,14 @@ class Opening(Wire, frozen=True):
     in_progress: Literal["open_ica_account"] | OpeningStage
 
 
-class Repayment(Wire, frozen=True):
+class Repayment(Lax, frozen=True):
     """A repayment on its way through the DEX."""
 
     payment: PaymentCoin
     in_progress: str
 
 
-class LiquidationProgress(Wire, frozen=True):
+class LiquidationProgress(Lax, frozen=True):
     """A liquidation on its way through the DEX; the cause is overdue or liability."""
 
     liquidation: LeaseCoin
@@ -167,14 +167,14 @@ class LiquidationProgress(Wire, frozen=True):
     in_progress: str
 
 
-class CloseProgress(Wire, frozen=True):
+class CloseProgress(Lax, frozen=True):
     """A close on its way through the DEX."""
 
     close: LeaseCoin
     in_progress: str
 
 
-class OngoingTrx(OneOf, frozen=True):
+class OngoingTrx(OneOf, frozen=True, forbid_unknown_fields=False):
     """What an opened lease is doing."""
 
     repayment: Repayment | None = None
@@ -182,21 +182,21 @@ class OngoingTrx(OneOf, frozen=True):
     close: CloseProgress | None = None
 
 
-class Status(OneOf, frozen=True):
+class Status(OneOf, frozen=True, forbid_unknown_fields=False):
     """`"idle"`, `"slippage_protection_activated"` or something in progress."""
 
     units: ClassVar[tuple[str, ...]] = ("slippage_protection_activated", "idle")
     in_progress: OngoingTrx | None = None
 
 
-class ClosePolicy(Wire, frozen=True):
+class ClosePolicy(Lax, frozen=True):
     """The triggers of a lease, permille LTV."""
 
     take_profit: int | None = None
     stop_loss: int | None = None
 
 
-class Opened(Wire, frozen=True):
+class Opened(Lax, frozen=True):
     """A lease that holds its asset."""
 
     amount: LeaseCoin
@@ -214,15 +214,22 @@ class Opened(Wire, frozen=True):
     status: Literal["idle", "slippage_protection_activated"] | Status
 
 
-class Closing(Wire, frozen=True):
+class Closing(Lax, frozen=True):
     """A paid lease whose asset is on its way back."""
 
     amount: LeaseCoin
     in_progress: str
 
 
-class State(OneOf, frozen=True):
-    """Answer to `state`."""
+class Paid(Lax, frozen=True):
+    """What earlier releases called a lease between its last payment and the return of its asset."""
+
+    amount: LeaseCoin
+    in_progress: str | None = None
+
+
+class State(OneOf, frozen=True, forbid_unknown_fields=False):
+    """Answer to `state`; an older chain may say `paid`. No variant is chosen of one that is not known."""
 
     rust_name: ClassVar[str] = "StateResponse"
     opening: Opening | None = None
@@ -230,3 +237,4 @@ class State(OneOf, frozen=True):
     closing: Closing | None = None
     closed: Nothing | None = None
     liquidated: Nothing | None = None
+    paid: Paid | None = None

@@ -17,7 +17,7 @@ from leasehold.protocol.messages.values import (
 )
 from leasehold.protocol.percent import MILLE, of
 from leasehold.protocol.scalars import U32, U64, Address, Duration, LeaseTicker, Percent, Percent100, TextCode
-from leasehold.protocol.serde import Empty, OneOf, Wire
+from leasehold.protocol.serde import Empty, Lax, OneOf, Wire
 
 
 class Instantiate(Wire, frozen=True):
@@ -153,7 +153,7 @@ class Query(OneOf, frozen=True):
     quote: Quote | None = None
 
 
-class Config(Wire, frozen=True):
+class Config(Lax, frozen=True):
     """The leaser's configuration."""
 
     lease_code: U64
@@ -171,14 +171,14 @@ class Config(Wire, frozen=True):
     dex: ConnectionParams
 
 
-class ConfigAnswer(Wire, frozen=True):
+class ConfigAnswer(Lax, frozen=True):
     """Answer to `config`."""
 
     rust_name: ClassVar[str] = "ConfigResponse"
     config: Config
 
 
-class QuoteAnswer(Wire, frozen=True):
+class QuoteAnswer(Lax, frozen=True):
     """Answer to `quote`; the annual rate excludes the margin."""
 
     rust_name: ClassVar[str] = "QuoteResponse"

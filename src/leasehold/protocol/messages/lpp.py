@@ -141,7 +141,7 @@ class Query(OneOf, frozen=True):
     rewards: RewardsOf | None = None
 
 
-class Config(Wire, frozen=True):
+class Config(Lax, frozen=True):
     """Answer to `config`."""
 
     lease_code: U64
@@ -149,7 +149,7 @@ class Config(Wire, frozen=True):
     min_utilization: Percent100
 
 
-class Loan(Wire, frozen=True):
+class Loan(Lax, frozen=True):
     """Answer to `loan` (or null), and the data of an opened loan."""
 
     principal_due: Bare
@@ -165,7 +165,7 @@ class Loan(Wire, frozen=True):
         return pool.Loan(int(self.principal_due.amount), self.annual_interest_rate, int(self.interest_paid))
 
 
-class LppBalance(Wire, frozen=True):
+class LppBalance(Lax, frozen=True):
     """Answer to `lpp_balance`."""
 
     balance: LpnCoin
@@ -183,7 +183,7 @@ class QuoteAnswer(OneOf, frozen=True):
     quote_interest_rate: Percent100 | None = None
 
 
-class Rewards(Wire, frozen=True):
+class Rewards(Lax, frozen=True):
     """Answer to `rewards`."""
 
     rewards: Bare

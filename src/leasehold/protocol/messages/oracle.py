@@ -157,13 +157,13 @@ class Delivery(OneOf, frozen=True):
     price_alarm: Nothing | None = None
 
 
-class Prices(Wire, frozen=True):
+class Prices(Lax, frozen=True):
     """Answer to `prices`, in tree order without the root."""
 
     prices: list[BasePrice]
 
 
-class Currency(Wire, frozen=True):
+class Currency(Lax, frozen=True):
     """An element of the answer to `currencies`."""
 
     ticker: str

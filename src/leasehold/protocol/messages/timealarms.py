@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from leasehold.protocol.scalars import U32, Instant
-from leasehold.protocol.serde import Empty, OneOf, Wire
+from leasehold.protocol.serde import Empty, Lax, OneOf, Wire
 
 
 class Instantiate(Wire, frozen=True):
@@ -56,7 +56,7 @@ class Delivery(OneOf, frozen=True):
     time_alarm: Empty | None = None
 
 
-class AlarmsStatus(Wire, frozen=True):
+class AlarmsStatus(Lax, frozen=True):
     """Answer to `alarms_status`, here and of the oracle."""
 
     rust_name: ClassVar[str] = "AlarmsStatusResponse"
