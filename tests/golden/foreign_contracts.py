@@ -82,9 +82,9 @@ class StandIn:
 
     def migrate(self, deps: Deps, env: Env, msg: bytes) -> Response:
         body = json.loads(msg)
-        if "verifier" not in body:
-            raise ContractError("missing field `verifier`")
         state = json.loads(deps.storage.get(_STATE) or b"{}")
+        if "verifier" not in body or "verifier" not in state:
+            raise ContractError("State not found")
         deps.storage.set(_STATE, json.dumps(state | body).encode())
         return Response()
 

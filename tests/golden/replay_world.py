@@ -200,6 +200,7 @@ class ReplayWorld:
             txs=tuple(base64.b64decode(raw) for raw in block["txs"]),
             proposer=self._sets[height].validators[0].address,
             commit=votes,
+            next_validators_hash=self._sets[height + 1].hash(),
         )
 
     def _rotate(self, height: int, result: abci.FinalizeResult) -> None:

@@ -9,6 +9,14 @@ _SHORTEST, _LONGEST = 8, 1023
 _CHARSET = frozenset("qpzry9x8gf2tvdw0s3jn54khce6mua7l")
 
 
+class WrongPrefix(PlainError):
+    """An address of another kind or chain; inside another text it ends with the kind of error it is."""
+
+    def __init__(self, mismatch: str) -> None:
+        super().__init__(f"{mismatch}: internal logic error")
+        self.mismatch = mismatch
+
+
 def bech32_bytes(text: str, prefix: str) -> bytes:
     """Bytes of a bech32 text under a prefix; PlainError says what is wrong with it."""
     if not text.strip():
@@ -18,7 +26,7 @@ def bech32_bytes(text: str, prefix: str) -> bytes:
     except InvalidAddress:
         raise PlainError(f"decoding bech32 failed: {fault(text)}") from None
     if found != prefix:
-        raise PlainError(f"hrp does not match bech32 prefix: expected '{prefix}' got '{found}'")
+        raise WrongPrefix(f"hrp does not match bech32 prefix: expected '{prefix}' got '{found}'")
     return data
 
 

@@ -26,10 +26,13 @@ def page(
     prefix: bytes,
     request: Any,
     take: Callable[[bytes, bytes], Item | None],
+    *,
+    walks: bool = False,
 ) -> tuple[list[Item], Page]:
     """Items under a prefix for a PageRequest; `take(key without prefix, value)` gives an item or None to filter it.
 
     No limit means a hundred and a total; a key continues where the last page ended and excludes offset and total.
+    Lists that the original `walks` as a collection end an offset past the end before anything is counted.
     """
     key, offset, limit = request.key, request.offset, request.limit
     count_total, reverse = request.count_total, request.reverse
@@ -66,6 +69,8 @@ def page(
         seen += 1
         if key or seen > offset:
             items.append(item)
+    if walks and not items and offset:
+        return items, Page(b"", 0)
     return items, Page(next_key, seen if count_total and not key else 0)
 
 

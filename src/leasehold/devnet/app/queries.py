@@ -10,11 +10,13 @@ from google.protobuf.message import DecodeError
 from leasehold.chain.json_codec import JsonCodec
 from leasehold.chain.registry import Registry
 from leasehold.devnet.app.abci import QueryResult
+from leasehold.devnet.app.addressing import WrongPrefix
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.errors import (
     INVALID_HEIGHT,
     INVALID_REQUEST,
     KEY_NOT_FOUND,
+    LOGIC,
     NOT_FOUND,
     UNAUTHORIZED,
     UNKNOWN_REQUEST,
@@ -102,7 +104,10 @@ class Queries:
             if service in self._registry.service_names:
                 raise StatusError(Status.UNIMPLEMENTED, f"unknown method {method} for service {service}")
             raise StatusError(Status.UNIMPLEMENTED, f"unknown service {service}")
-        return handler(self._app.context(height), request)
+        try:
+            return handler(self._app.context(height), request)
+        except WrongPrefix as error:
+            raise LOGIC(error.mismatch) from None
 
     def abci(self, path: str, data: bytes, height: int, prove: bool) -> QueryResult:
         """The answer to an `abci_query`; failures are codes, never exceptions."""

@@ -166,7 +166,7 @@ class Bank(Module):
 
     def _set(self, ctx: Context, address: bytes, denom: str, amount: int) -> None:
         key = _holding(address) + denom.encode()
-        holder = _HOLDER + denom.encode() + b"\x00" + address
+        holder = _HOLDER + denom.encode() + b"\x00" + bytes([len(address)]) + address
         if amount:
             if ctx.store.get(key) is None:
                 ctx.store.set(holder, b"")
@@ -306,7 +306,7 @@ class Bank(Module):
             return self.coin(Coin(name, int(value)))
 
         try:
-            items, result = page(ctx.store, prefix, request.pagination, take)
+            items, result = page(ctx.store, prefix, request.pagination, take, walks=True)
         except PlainError as error:
             raise StatusError(Status.INVALID_ARGUMENT, f"paginate: {error}") from None
         return self.new(
@@ -327,7 +327,7 @@ class Bank(Module):
             return self.coin(Coin(name, max(0, int(value) - locked.get(name, 0))))
 
         try:
-            items, result = page(ctx.store, _holding(address), request.pagination, take)
+            items, result = page(ctx.store, _holding(address), request.pagination, take, walks=True)
         except PlainError as error:
             raise StatusError(Status.INVALID_ARGUMENT, f"paginate: {error}") from None
         return self.new(
@@ -356,7 +356,7 @@ class Bank(Module):
 
     def _listed(self, ctx: Context, prefix: bytes, request: Any, take: Any) -> Any:
         try:
-            return page(ctx.store, prefix, request.pagination, take)
+            return page(ctx.store, prefix, request.pagination, take, walks=True)
         except PlainError as error:
             raise StatusError(Status.INTERNAL, str(error)) from None
 
@@ -399,7 +399,8 @@ class Bank(Module):
     def _owners(self, ctx: Context, request: Any) -> Any:
         denom = self._denom(request.denom)
 
-        def take(address: bytes, _: bytes) -> Any:
+        def take(key: bytes, _: bytes) -> Any:
+            address = key[1:]
             held = self.coin(Coin(denom, self.balance(ctx, address, denom)))
             return self.new("cosmos.bank.v1beta1.DenomOwner", address=self._text(address), balance=held)
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from leasehold.core.addresses import Bech32Prefixes
 from leasehold.devnet.app.addressing import bech32_bytes
-from leasehold.devnet.app.errors import INVALID_ADDRESS, LOGIC, ChainError, PlainError
-
-_MISMATCH = "hrp does not match"
+from leasehold.devnet.app.errors import INVALID_ADDRESS, PlainError
 
 
 class Participants:
@@ -16,7 +14,7 @@ class Participants:
         self._prefixes = prefixes
 
     def queried_account(self, text: str) -> bytes:
-        """An account in a query; a wrong prefix is a registered error, any other fault a plain one."""
+        """An account in a query; PlainError says what is wrong with it."""
         return self._queried(text, self._prefixes.account)
 
     def queried_operator(self, text: str) -> bytes:
@@ -34,18 +32,12 @@ class Participants:
 
     def _given(self, text: str, prefix: str, what: str) -> bytes:
         try:
-            return self._queried(text, prefix)
-        except (PlainError, ChainError) as error:
+            return bech32_bytes(text, prefix)
+        except PlainError as error:
             raise INVALID_ADDRESS(f"{what}{error}") from None
 
     def _queried(self, text: str, prefix: str) -> bytes:
-        try:
-            return bech32_bytes(text, prefix)
-        except PlainError as error:
-            shown = str(error)
-            if shown.startswith(_MISMATCH):
-                raise LOGIC(shown) from None
-            raise
+        return bech32_bytes(text, prefix)
 
 
 def lossy_text(data: bytes) -> str:

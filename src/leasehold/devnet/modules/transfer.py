@@ -18,6 +18,8 @@ from leasehold.devnet.state.store import prefix_end
 
 _PACKAGE = "ibc.applications.transfer.v1."
 _QUERY = _PACKAGE + "Query/"
+# The chain's own wrapper of the module repeats its queries, on the same routes.
+_OWN_QUERY = "{ns}.transfer.Query/"
 _PARAMS = b"transfer/params"
 _DENOM = b"transfer/d/"
 _MAX_RECEIVER = 2048
@@ -129,10 +131,12 @@ class Transfer(Module):
 
     # Queries.
 
+    @answers(_OWN_QUERY + "Params")
     @answers(_QUERY + "Params")
     def query_params(self, ctx: Context, request: Any) -> Any:
         return self.new(_PACKAGE + "QueryParamsResponse", params=self.params(ctx))
 
+    @answers(_OWN_QUERY + "Denoms")
     @answers(_QUERY + "Denoms")
     def query_denoms(self, ctx: Context, request: Any) -> Any:
         known = sorted(self.denoms(ctx).items())
@@ -141,6 +145,7 @@ class Transfer(Module):
         )
         return self.new(_PACKAGE + "QueryDenomsResponse", denoms=items, pagination=self.page_response(result))
 
+    @answers(_OWN_QUERY + "Denom")
     @answers(_QUERY + "Denom")
     def query_denom(self, ctx: Context, request: Any) -> Any:
         digest = request.hash.removeprefix("ibc/")
@@ -152,6 +157,7 @@ class Transfer(Module):
             raise StatusError(Status.NOT_FOUND, DENOM_NOT_FOUND(request.hash).log)
         return self.new(_PACKAGE + "QueryDenomResponse", denom=found)
 
+    @answers(_OWN_QUERY + "DenomHash")
     @answers(_QUERY + "DenomHash")
     def query_denom_hash(self, ctx: Context, request: Any) -> Any:
         name = ibc_denom(request.trace)
@@ -159,6 +165,7 @@ class Transfer(Module):
             raise StatusError(Status.NOT_FOUND, DENOM_NOT_FOUND(request.trace).log)
         return self.new(_PACKAGE + "QueryDenomHashResponse", hash=name.removeprefix("ibc/"))
 
+    @answers(_OWN_QUERY + "EscrowAddress")
     @answers(_QUERY + "EscrowAddress")
     def query_escrow_address(self, ctx: Context, request: Any) -> Any:
         if self.modules.ibc.channel(ctx, request.port_id, request.channel_id) is None:
@@ -167,6 +174,7 @@ class Transfer(Module):
         address = self.prefixes.account_text(escrow_address(request.port_id, request.channel_id))
         return self.new(_PACKAGE + "QueryEscrowAddressResponse", escrow_address=address)
 
+    @answers(_OWN_QUERY + "TotalEscrowForDenom")
     @answers(_QUERY + "TotalEscrowForDenom")
     def query_total_escrow(self, ctx: Context, request: Any) -> Any:
         if not denom_valid(request.denom):

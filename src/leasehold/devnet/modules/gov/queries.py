@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from leasehold.devnet.app.context import Context
-from leasehold.devnet.app.errors import ChainError, PlainError, Status, StatusError
+from leasehold.devnet.app.errors import PlainError, Status, StatusError
 from leasehold.devnet.app.module import answers
 from leasehold.devnet.app.pagination import Page, page
 from leasehold.devnet.modules.gov.ledger import (
@@ -35,12 +35,9 @@ class Queries(Messages):
             return item if keep is None or keep(item) else None
 
         try:
-            items, result = page(ctx.store, prefix, request.pagination, take)
+            items, result = page(ctx.store, prefix, request.pagination, take, walks=True)
         except PlainError as error:
             raise StatusError(Status.INTERNAL, str(error)) from None
-        if not items and request.pagination.offset:
-            # Skipping past the end ends the original's walk before it counted.
-            result = Page(b"", 0)
         return items, result
 
     def queried_proposal(self, ctx: Context, proposal_id: int) -> Any:
@@ -57,8 +54,6 @@ class Queries(Messages):
             depositor = self.participants.queried_account(request.depositor) if request.depositor else b""
         except PlainError as error:
             raise StatusError(Status.INTERNAL, str(error)) from None
-        except ChainError as error:
-            raise StatusError(Status.INTERNAL, error.log) from None
 
         def keep(proposal: Any) -> bool:
             if request.proposal_status and proposal.status != request.proposal_status:

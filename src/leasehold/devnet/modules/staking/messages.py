@@ -237,6 +237,7 @@ class Messages(ValidatorSet):
         rest = int(entry.balance) - amount
         if rest:
             entry.balance = str(rest)
+            entry.initial_balance = str(int(entry.initial_balance) - amount)
         else:
             del unbonding.entries[index]
         self.save_unbonding(ctx, delegator, operator, unbonding)

@@ -1,0 +1,56 @@
+"""The recorded chain, rebuilt from its genesis and raw blocks, ends every transaction and block as recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from tests.golden.replay_judgement import Judgement, Score, judge
+from tests.golden.replay_world import ReplayWorld, load
+
+pytestmark = pytest.mark.golden
+
+# Shares that must be reached; they only rise.
+FLOORS = {"transactions": 0.99, "blocks": 0.99, "updates": 1.0, "states": 1.0}
+_SHOWN = 20
+
+
+@cache
+def _judged(golden: Path) -> Judgement:
+    return judge(ReplayWorld(load(golden)))
+
+
+@pytest.fixture
+def judgement(golden: Path) -> Judgement:
+    return _judged(golden)
+
+
+def _require(name: str, score: Score, share: Callable[[str, int, int], None]) -> None:
+    share(f"replay {name}", score.agreed, score.total)
+    for difference in score.differences[:_SHOWN]:
+        print(difference)
+    assert score.total, f"nothing recorded of the {name}"
+    assert score.agreed >= FLOORS[name] * score.total, f"{score.agreed}/{score.total} {name} agree"
+
+
+def test_transactions_end_as_recorded(judgement: Judgement, share: Callable[[str, int, int], None]) -> None:
+    """Code, codespace, log, data and events of every transaction that calls no foreign contract are those recorded."""
+    print(f"{judgement.foreign} call foreign contracts, {judgement.unknown} results are held out")
+    _require("transactions", judgement.transactions, share)
+
+
+def test_block_events_are_those_recorded(judgement: Judgement, share: Callable[[str, int, int], None]) -> None:
+    """What happens around the transactions of a block is told in the recorded words and order."""
+    _require("blocks", judgement.blocks, share)
+
+
+def test_validator_updates_are_those_recorded(judgement: Judgement, share: Callable[[str, int, int], None]) -> None:
+    """Every block changes the validator set as recorded, empty changes included."""
+    _require("updates", judgement.updates, share)
+
+
+def test_states_are_those_recorded(judgement: Judgement, share: Callable[[str, int, int], None]) -> None:
+    """Balances, mint state, supply, pools, validators, rewards and delegations agree to the last digit."""
+    _require("states", judgement.states, share)
