@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -23,7 +23,6 @@ CREATE TABLE IF NOT EXISTS state (
   key BLOB NOT NULL, height INTEGER NOT NULL, value BLOB, PRIMARY KEY (key, height)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS state_hash (height INTEGER PRIMARY KEY, hash BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS state_by_height ON state (height);
 """
 
 
@@ -55,9 +54,12 @@ class History:
         )
         self._connection.execute("INSERT OR REPLACE INTO state_hash VALUES (?, ?)", (height, app_hash))
 
-    def truncate(self, height: int) -> None:
-        """Forget everything after a height."""
-        self._connection.execute("DELETE FROM state WHERE height > ?", (height,))
+    def truncate(self, height: int, written: Iterable[tuple[bytes, int]] | None = None) -> None:
+        """Forget everything after a height; knowing what was written then spares reading the whole table."""
+        if written is None:
+            self._connection.execute("DELETE FROM state WHERE height > ?", (height,))
+        else:
+            self._connection.executemany("DELETE FROM state WHERE key = ? AND height = ?", written)
         self._connection.execute("DELETE FROM state_hash WHERE height > ?", (height,))
 
     def last(self) -> tuple[int, bytes] | None:
@@ -194,8 +196,11 @@ class VersionedState:
         if height > self.height:
             raise MissingHeight(f"can't revert to height {height}, the head is {self.height}")
         self._views.clear()
+        written: list[tuple[bytes, int]] = []
+        known = True
         while self.height > height and self.height in self._undo:
             undo, previous = self._undo.pop(self.height)
+            written += [(key, self.height) for key in undo]
             for key, old in undo.items():
                 if old is None:
                     self.head.delete(key)
@@ -210,5 +215,6 @@ class VersionedState:
             self.head.load(self._history.iterate(b"", None, height, reverse=False))
             self.height, self.app_hash = height, self._history.hash_at(height)
             self._undo.clear()
+            known = False
         if self._history is not None:
-            self._history.truncate(height)
+            self._history.truncate(height, written if known else None)
