@@ -11,11 +11,13 @@ from leasehold.core.clock import NANOSECONDS, Clock
 from leasehold.core.errors import LeaseholdError
 from leasehold.devnet.chain import Devnet
 from leasehold.devnet.consensus.node import SealedBlock
-from leasehold.devnet.market.market import Market
+from leasehold.devnet.market.market import Market, Rates
 
 _META = "market"
 # Blocks between two notes of where the prices stand; a restart continues from the last.
 NOTE_BLOCKS = 30
+# Livelier than history, so that a developer sees something happen.
+LIVE_RATES = Rates(openings=240, managements=240, lendings=120, stakings=60, session_seconds=0)
 _log = logging.get("market")
 
 
@@ -39,10 +41,14 @@ class LiveMarket:
         """Go on with a market, or take it up again where the chain's last note left it."""
         interval = max(1, devnet.settings.devnet.block_interval_ms) * 1_000_000
         if market is None:
-            market = Market(devnet, start=max(devnet.node.time_ns, clock.now_ns()) // NANOSECONDS, fresh=False)
+            market = Market(
+                devnet, start=max(devnet.node.time_ns, clock.now_ns()) // NANOSECONDS, rates=LIVE_RATES, fresh=False
+            )
             note = devnet.node.store.meta(_META)
             if note is not None:
                 market.model.set_prices(msgspec.json.decode(note, type=MarketNote).prices)
+        else:
+            market.quicken(LIVE_RATES)
         return cls(devnet, market, clock, interval)
 
     def attach(self) -> None:

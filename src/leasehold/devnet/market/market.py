@@ -37,10 +37,12 @@ Deed = Callable[[Context], "tuple[Hand, list[Any]] | None"]
 class Rates:
     """How often things happen, a day."""
 
-    openings: float = 17.0
-    managements: float = 17.0
+    openings: float = 22.0
+    managements: float = 22.0
     lendings: float = 8.0
     stakings: float = 6.0
+    # Deeds gather in sessions this many seconds apart, so that what they set in motion shares its blocks.
+    session_seconds: int = 5400
 
 
 @dataclass(slots=True)
@@ -110,21 +112,31 @@ class Market:
         heapq.heappush(self._queue, (moment, next(self._order), deed))
 
     def _schedule_rhythms(self, now: int) -> None:
-        self._again(now, self.rates.openings, self._open)
-        self._again(now, self.rates.managements, self._manage)
-        self._again(now, self.rates.lendings, self._lend)
-        self._again(now, self.rates.stakings, self._stake)
+        self._again(now, lambda rates: rates.openings, self._open)
+        self._again(now, lambda rates: rates.managements, self._manage)
+        self._again(now, lambda rates: rates.lendings, self._lend)
+        self._again(now, lambda rates: rates.stakings, self._stake)
 
-    def _again(self, now: int, per_day: float, deed: Deed) -> None:
+    def quicken(self, rates: Rates) -> None:
+        """Live at other rates from now on; what is already planned stays."""
+        self.rates = rates
+
+    def _again(self, now: int, rate: Callable[[Rates], float], deed: Deed) -> None:
+        per_day = rate(self.rates)
         if per_day <= 0:
             return
         wait = max(STEP_SECONDS, int(self.scene.chance.expovariate(per_day / DAY_SECONDS)))
 
         def repeat(ctx: Context) -> tuple[Hand, list[Any]] | None:
-            self._again(ctx.block.time_s, per_day, deed)
+            self._again(ctx.block.time_s, rate, deed)
             return deed(ctx)
 
-        self.at(now + wait, repeat)
+        self.at(self._session(now + wait), repeat)
+
+    def _session(self, moment: int) -> int:
+        """The first session at or after a moment."""
+        length = self.rates.session_seconds
+        return -(-moment // length) * length if length else moment
 
     # Deeds.
 
