@@ -8,18 +8,18 @@ SQLite transaction (`grouped()`), and with it one fsync.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from struct import pack, unpack
-from typing import Generic, TypeVar
 
 from leasehold.chain.comet.blocks import Block, BlockID, tx_hash
 from leasehold.chain.comet.validators import Validator, ValidatorSet, address_of
 from leasehold.core.errors import Unavailable
 from leasehold.devnet.app.abci import ConsensusParams, Event, FinalizeResult, TxResult
+from leasehold.devnet.consensus.recent import Recent
 from leasehold.devnet.consensus.records import (
     Codec,
     event_tags,
@@ -67,37 +67,6 @@ class IndexedTx:
     result: TxResult
 
 
-T = TypeVar("T")
-
-
-class _Recent(Generic[T]):
-    """The last values loaded by key. What is not there is not remembered: it may be there after the next block."""
-
-    __slots__ = ("_limit", "_load", "_values")
-
-    def __init__(self, limit: int, load: Callable[[int], T | None]) -> None:
-        self._limit = limit
-        self._load = load
-        self._values: dict[int, T] = {}
-
-    def __call__(self, key: int) -> T | None:
-        known = self._values.get(key)
-        if known is not None:
-            return known
-        loaded = self._load(key)
-        if loaded is not None:
-            self.put(key, loaded)
-        return loaded
-
-    def put(self, key: int, value: T) -> None:
-        if len(self._values) >= self._limit:
-            del self._values[next(iter(self._values))]
-        self._values[key] = value
-
-    def clear(self) -> None:
-        self._values.clear()
-
-
 class BlockStore:
     """The chain on disk; `path` may be `:memory:`. Used from one thread; searches have readers of their own."""
 
@@ -119,10 +88,10 @@ class BlockStore:
         self.height = 0
         self.base = 0
         self._reload()
-        self.block = _Recent(512, self._load_block)
-        self.validators = _Recent(512, self._load_validators)
-        self.results = _Recent(64, self._load_results)
-        self._value = _Recent(256, self._load_value)
+        self.block = Recent(512, self._load_block)
+        self.validators = Recent(512, self._load_validators)
+        self.results = Recent(64, self._load_results)
+        self._value = Recent(256, self._load_value)
 
     def close(self) -> None:
         self.flush()
@@ -260,8 +229,11 @@ class BlockStore:
             self._forget_cached()
 
     def revert(self, height: int) -> None:
-        """Forget everything after a height."""
+        """Forget everything after a height; costs what is forgotten, not what is kept."""
         with self.transaction():
+            for place, result in self.connection.execute(SQL.results_from, (tx_place(height + 1, 0),)).fetchall():
+                keys = _pair_keys(self._codec.unpack_result(result).events)
+                self.connection.executemany(SQL.remove_pairs, [(key, place) for key in keys])
             self._script(SQL.revert, {"height": height, "tx": tx_place(height + 1, 0)})
             self._forget()
 

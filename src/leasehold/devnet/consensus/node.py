@@ -1,52 +1,31 @@
 """The node: proposes, finalizes, commits, indexes and announces blocks, one at a time, in this process.
 
 A block's time is the time of the votes for the block before it (BFT time), so those votes are signed when the next
-block is sealed; until then `seen_commit()` signs votes of its own for the head. Validators whose keys the node does not
-hold are absent unless a caller says how they voted; such a vote carries an all-zero signature.
+block is sealed; until then `seen_commit()` signs votes of its own for the head.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from hashlib import sha256
+from dataclasses import dataclass
 
 from leasehold.chain.comet import blocks, merkle
-from leasehold.chain.comet.blocks import (
-    ABSENT,
-    ABSENT_SIGNATURE,
-    COMMIT,
-    NO_BLOCK,
-    Block,
-    BlockID,
-    Commit,
-    CommitSig,
-    Header,
-)
-from leasehold.chain.comet.validators import Validator, ValidatorSet
-from leasehold.chain.comet.votes import PRECOMMIT, median_time, vote_frame
-from leasehold.chain.comet.wire import delimited, message, timestamp
+from leasehold.chain.comet.blocks import Block, Commit, Header
+from leasehold.chain.comet.validators import Validator
+from leasehold.chain.comet.votes import median_time
 from leasehold.core.clock import Clock
-from leasehold.core.errors import ConfigurationError, InvalidInput, Unavailable
-from leasehold.devnet.app.abci import (
-    Application,
-    ConsensusParams,
-    FinalizeBlock,
-    FinalizeResult,
-    Misbehavior,
-    QueryResult,
-    TxResult,
-    VoteInfo,
-)
+from leasehold.core.errors import InvalidInput, Unavailable
+from leasehold.devnet.app.abci import Application, FinalizeResult, Misbehavior, QueryResult, TxResult
 from leasehold.devnet.consensus.blockstore import BlockStore, StoredBlock
+from leasehold.devnet.consensus.electorate import Electorate
 from leasehold.devnet.consensus.genesis import Genesis
+from leasehold.devnet.consensus.handshake import finalize_request, shake_hands, stored_head
+from leasehold.devnet.consensus.head import Head, following_set
 from leasehold.devnet.consensus.keys import ValidatorKeys, node_id
 from leasehold.devnet.consensus.mempool import Mempool
 
 MILLISECOND = 1_000_000
-MAX_ROUNDS = 64
-UNSIGNED = b"\0" * 64
 
 # Bytes a block may need besides its transactions, per signature and in all.
 SIGNATURE_BYTES = 111
@@ -86,26 +65,6 @@ class SealedBlock:
 Listener = Callable[[SealedBlock], None]
 
 
-@dataclass(slots=True)
-class _Head:
-    """Where consensus stands: what the next header needs to know."""
-
-    height: int
-    id: BlockID
-    time_ns: int
-    app_hash: bytes
-    results_hash: bytes
-    params: ConsensusParams
-    last_validators: ValidatorSet | None
-    validators: ValidatorSet
-    next_validators: ValidatorSet
-    round: int = 0
-    consensus_hash: bytes = field(default=b"")
-
-    def __post_init__(self) -> None:
-        self.consensus_hash = blocks.consensus_hash(self.params.block_max_bytes, self.params.block_max_gas)
-
-
 class Node:
     """A single node that holds the keys of some or all validators."""
 
@@ -129,11 +88,13 @@ class Node:
         self.identity = identity or NodeIdentity()
         self.pruning_window = pruning_window
         self.mempool = mempool or Mempool(lambda tx, recheck: app.check_tx(tx, recheck=recheck))
-        self.absent: set[bytes] = set()
+        self._electorate = Electorate(genesis.chain_id, self.keys)
+        # Addresses of held validators that are away: they neither vote nor propose.
+        self.absent = self._electorate.absent
         self._listeners: list[Listener] = []
         self._unannounced: list[SealedBlock] = []
         self._seen: tuple[int, Commit] | None = None
-        self._head: _Head | None = None
+        self._head: Head | None = None
 
     # What others ask
 
@@ -152,7 +113,7 @@ class Node:
         return self.store.base
 
     @property
-    def head(self) -> _Head:
+    def head(self) -> Head:
         if self._head is None:
             raise Unavailable("the node has not been started", hint="call start() first")
         return self._head
@@ -177,118 +138,9 @@ class Node:
         with suppress(ValueError):
             self._listeners.remove(listener)
 
-    # Starting
-
     def start(self) -> None:
         """Begin the chain, or continue it: blocks that the application missed are replayed to it."""
-        digest = sha256(self.genesis.document).digest()
-        known = self.store.meta("genesis")
-        if known is not None and known != digest:
-            raise ConfigurationError(
-                "the store belongs to a chain with another genesis", hint="use another home, or remove its data"
-            )
-        if known is None:
-            with self.store.transaction():
-                self._begin()
-                self.store.put_meta("genesis", digest)
-        else:
-            self._handshake()
-        self._resume()
-
-    def _begin(self) -> None:
-        result = self.app.init_chain(self.genesis.request())
-        members = [(update.public_key, update.power) for update in result.validators or self.genesis.validators]
-        if not members:
-            raise ConfigurationError("the genesis has no validator", hint="add one to the genesis document")
-        first = self.genesis.initial_height
-        validators = ValidatorSet.create(members)
-        self.store.put_validators(first, validators)
-        self.store.put_validators(first + 1, validators.rotated())
-        self.store.put_meta("app hash", result.app_hash)
-
-    def _handshake(self) -> None:
-        reached = self.app.info().last_height
-        if reached > self.store.height:
-            raise Unavailable(
-                f"the application is at height {reached}, the block store at {self.store.height}",
-                hint="restore both from the same backup",
-            )
-        if reached == self.store.height:
-            return
-        with self.store.transaction():
-            if reached == 0:
-                self.app.init_chain(self.genesis.request())
-            for height in range(max(reached + 1, self.genesis.initial_height), self.store.height + 1):
-                stored = self.store.block(height)
-                expected = self.store.results(height)
-                if stored is None or expected is None:
-                    raise Unavailable(
-                        f"block {height} is pruned, the application can't be brought up to date",
-                        hint="start from an empty home",
-                    )
-                result = self.app.finalize_block(self._request(stored))
-                self.app.commit()
-                if result.app_hash != expected.app_hash:
-                    raise Unavailable(
-                        f"replaying block {height} gave another app hash", hint="the application changed; start afresh"
-                    )
-
-    def _request(self, stored: StoredBlock, misbehavior: tuple[Misbehavior, ...] = ()) -> FinalizeBlock:
-        block = stored.block
-        header = block.header
-        voters = self._set_at(header.height - 1) if header.height > self.genesis.initial_height else None
-        return FinalizeBlock(
-            height=header.height,
-            time_ns=header.time_ns,
-            txs=block.txs,
-            proposer=header.proposer_address,
-            commit=_vote_infos(block.last_commit, voters),
-            misbehavior=misbehavior,
-            hash=stored.id.hash,
-            next_validators_hash=header.next_validators_hash,
-        )
-
-    def _set_at(self, height: int) -> ValidatorSet | None:
-        head = self._head
-        if head is not None:
-            if height == head.height:
-                return head.last_validators
-            if height == head.height + 1:
-                return head.validators
-        return self.store.validators(height)
-
-    def _resume(self) -> None:
-        height = self.store.height
-        self._seen = None
-        if not height:
-            first = self.genesis.initial_height
-            validators, following = self.store.validators(first), self.store.validators(first + 1)
-            assert validators is not None
-            assert following is not None
-            # Until there is a block, the empty hash stands for the application's, as on a real chain.
-            app_hash = self.store.meta("app hash") or merkle.EMPTY
-            self._head = _Head(
-                first - 1, NO_BLOCK, self.genesis.time_ns, app_hash, merkle.EMPTY, self.genesis.params,
-                None, validators, following,
-            )  # fmt: skip
-            return
-        stored, results = self.store.block(height), self.store.results(height)
-        last, current, following = (self.store.validators(height + step) for step in range(3))
-        if stored is None or results is None or last is None or current is None or following is None:
-            raise Unavailable(f"block {height} is incomplete in the store", hint="start from an empty home")
-        self._head = _Head(
-            height, stored.id, stored.block.header.time_ns, results.app_hash, _results_hash(results), results.params,
-            last, current, following, self._round_of(last, stored.block.header.proposer_address),
-        )  # fmt: skip
-
-    @staticmethod
-    def _round_of(validators: ValidatorSet, proposer: bytes) -> int:
-        candidates = validators.copy()
-        for number in range(MAX_ROUNDS):
-            if candidates.proposer is not None and candidates.proposer.address == proposer:
-                return number
-            candidates.rotate()
-        return 0
+        self._head = shake_hands(self.app, self.store, self.genesis)
 
     # Sealing
 
@@ -312,7 +164,7 @@ class Node:
         height = head.height + 1
         time_ns, commit = self._last_commit(head, time_ns, signers, last_commit)
         chosen = self._reap(head) if txs is None else tuple(txs)
-        round_number, proposer = self._elect(head.validators, commit_round, signers)
+        round_number, proposer = self._electorate.elect(head.validators, commit_round, signers)
         header = Header(
             chain_id=self.genesis.chain_id,
             height=height,
@@ -332,20 +184,17 @@ class Node:
         block = Block(header, chosen, (), commit)
         encoded = block.encode()
         stored = StoredBlock(block.id(encoded), block, len(encoded))
-        results = self.app.finalize_block(self._request(stored, tuple(misbehavior)))
+        results = self.app.finalize_block(finalize_request(stored, head.last_validators, tuple(misbehavior)))
         if len(results.tx_results) != len(chosen):
             raise Unavailable(f"{len(results.tx_results)} results for {len(chosen)} transactions")
         with self.store.transaction():
             self.store.append(stored, encoded, results, head.params)
-            updates, following = _next_set(head.next_validators, results)
+            updates, following = following_set(head.next_validators, results)
             self.store.put_validators(height + 2, following)
             self.app.commit()
             if self.pruning_window and height - self.store.base >= self.pruning_window:
                 self.store.prune(height - self.pruning_window + 1)
-        self._head = _Head(
-            height, stored.id, time_ns, results.app_hash, _results_hash(results), results.params,
-            head.validators, head.next_validators, following, round_number,
-        )  # fmt: skip
+        self._head = head.advanced(stored.id, time_ns, results, following, round_number)
         self._seen = None
         self.mempool.update(chosen, results.tx_results)
         sealed = SealedBlock(stored, results, round_number, updates)
@@ -353,7 +202,7 @@ class Node:
         return sealed
 
     def _last_commit(
-        self, head: _Head, time_ns: int | None, signers: Mapping[bytes, int] | None, given: Commit | None
+        self, head: Head, time_ns: int | None, signers: Mapping[bytes, int] | None, given: Commit | None
     ) -> tuple[int, Commit]:
         if head.last_validators is None:
             # The first block has the time of genesis and no votes to show.
@@ -364,28 +213,7 @@ class Node:
             time_ns = max(self.clock.now_ns(), head.time_ns + MILLISECOND)
         if time_ns <= head.time_ns:
             raise InvalidInput(f"block time {time_ns} is not after {head.time_ns}", field="time_ns")
-        return time_ns, given or self._sign(head, time_ns, signers)
-
-    def _sign(self, head: _Head, time_ns: int, signers: Mapping[bytes, int] | None) -> Commit:
-        """Votes for the head, timed `time_ns`."""
-        assert head.last_validators is not None
-        before, after = vote_frame(self.genesis.chain_id, head.height, head.round, head.id, PRECOMMIT)
-        nothing, _ = vote_frame(self.genesis.chain_id, head.height, head.round, NO_BLOCK, PRECOMMIT)
-        timed = message(5, timestamp(time_ns)) + after
-        signatures = []
-        for validator in head.last_validators.validators:
-            address = validator.address
-            if signers is None:
-                flag = COMMIT if address in self.keys and address not in self.absent else ABSENT
-            else:
-                flag = signers.get(address, ABSENT)
-            if flag == ABSENT:
-                signatures.append(ABSENT_SIGNATURE)
-                continue
-            signed = delimited((before if flag == COMMIT else nothing) + timed)
-            signature = self.keys.sign(address, signed) if address in self.keys else UNSIGNED
-            signatures.append(CommitSig(flag, address, time_ns, signature))
-        return Commit(head.height, head.round, head.id, tuple(signatures))
+        return time_ns, given or self._electorate.vote(head, time_ns, signers)
 
     def seen_commit(self) -> Commit | None:
         """The votes this node has seen for its head, which the next block may replace by others."""
@@ -393,37 +221,16 @@ class Node:
         if head.last_validators is None:
             return None
         if self._seen is None or self._seen[0] != head.height:
-            self._seen = (head.height, self._sign(head, head.time_ns + MILLISECOND, None))
+            self._seen = (head.height, self._electorate.vote(head, head.time_ns + MILLISECOND))
         return self._seen[1]
 
-    def _reap(self, head: _Head) -> tuple[bytes, ...]:
+    def _reap(self, head: Head) -> tuple[bytes, ...]:
         if not len(self.mempool):
             return ()
         room = head.params.block_max_bytes
         if room > -1:
             room -= OVERHEAD_BYTES + SIGNATURE_BYTES * len(head.validators.validators)
         return self.mempool.reap(room, head.params.block_max_gas)
-
-    def _elect(
-        self, validators: ValidatorSet, forced: int | None, signers: Mapping[bytes, int] | None
-    ) -> tuple[int, Validator]:
-        """Round and proposer: a proposer that is not there costs a round."""
-        proposer = validators.proposer
-        assert proposer is not None
-        if forced is not None:
-            return forced, (validators.rotated(forced).proposer if forced else proposer) or proposer
-        if signers is None:
-            present = {address for address in self.keys if address not in self.absent}
-        else:
-            present = {address for address, flag in signers.items() if flag == COMMIT}
-        if proposer.address in present or not present:
-            return 0, proposer
-        candidates = validators.copy()
-        for number in range(1, MAX_ROUNDS):
-            candidate = candidates.rotate()
-            if candidate.address in present:
-                return number, candidate
-        return 0, proposer
 
     def _announce(self, sealed: SealedBlock) -> None:
         if not self._listeners:
@@ -459,28 +266,5 @@ class Node:
             self.store.revert(height)
         self._unannounced = [sealed for sealed in self._unannounced if sealed.height <= height]
         self.mempool.clear()
-        self._head = None
-        self._resume()
-
-
-def _results_hash(results: FinalizeResult) -> bytes:
-    if not results.tx_results:
-        return merkle.EMPTY
-    return blocks.results_hash((r.code, r.data, r.gas_wanted, r.gas_used) for r in results.tx_results)
-
-
-def _next_set(validators: ValidatorSet, results: FinalizeResult) -> tuple[tuple[Validator, ...], ValidatorSet]:
-    """The set two heights on: updates take effect there, and the election goes one step further."""
-    following = validators.copy()
-    changes = following.update((update.public_key, update.power) for update in results.validator_updates)
-    following.rotate()
-    return tuple(changes), following
-
-
-def _vote_infos(commit: Commit, validators: ValidatorSet | None) -> tuple[VoteInfo, ...]:
-    if validators is None:
-        return ()
-    return tuple(
-        VoteInfo(validator.address, validator.power, vote.flag)
-        for validator, vote in zip(validators.validators, commit.signatures, strict=True)
-    )
+        self._seen = None
+        self._head = stored_head(self.store, self.genesis)

@@ -66,6 +66,14 @@ INSERT INTO txs VALUES (?, ?, ?, ?, ?, ?);
 -- name: add_pairs
 INSERT OR IGNORE INTO tx_pairs VALUES (?, ?);
 
+-- Forget what finds a transaction by one attribute.
+-- name: remove_pairs
+DELETE FROM tx_pairs WHERE pair = ? AND tx = ?;
+
+-- Results of the transactions from a place on.
+-- name: results_from
+SELECT id, result FROM txs WHERE id >= ?;
+
 -- Identity of an interned value.
 -- name: interned_id
 SELECT id FROM interned WHERE kind = ? AND value = ?;
@@ -121,7 +129,6 @@ DELETE FROM validators WHERE height < :height;
 DELETE FROM blocks WHERE height > :height;
 DELETE FROM results WHERE height > :height;
 DELETE FROM block_index WHERE height > :height;
-DELETE FROM tx_pairs WHERE tx >= :tx;
 DELETE FROM txs WHERE id >= :tx;
 DELETE FROM validators WHERE height > :height + 2;
 

@@ -7,19 +7,17 @@ times what the answer does.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Coroutine
-from email.utils import formatdate
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 import httptools
 
 from leasehold.core import logging
 from leasehold.devnet.rpc.dispatch import HttpAnswer
 from leasehold.devnet.rpc.envelope import INVALID_REQUEST, failure
+from leasehold.devnet.rpc.responses import cleaned, response_head
 from leasehold.devnet.rpc.websocket import WebSocketSession
 
 if TYPE_CHECKING:
@@ -41,8 +39,6 @@ NOTED = frozenset(
         b"upgrade",
     )
 )
-CORS_METHODS = frozenset(("HEAD", "GET", "POST"))
-CORS_HEADERS = frozenset(("origin", "accept", "content-type", "x-requested-with", "x-server-time"))
 
 NOT_FOUND_PAGE = HttpAnswer(404, b"404 page not found\n", "text/plain; charset=utf-8")
 BAD_REQUEST_PAGE = HttpAnswer(400, b"Bad Request\n", "text/plain; charset=utf-8")
@@ -51,33 +47,6 @@ TOO_LARGE = HttpAnswer(
     failure(None, INVALID_REQUEST, "error reading request body: http: request body too large"),
     is_bare=True,
 )
-
-_STATUS_LINES = {int(status): f"HTTP/1.1 {int(status)} {status.phrase}\r\n".encode() for status in HTTPStatus}
-
-
-class Clockwork:
-    """The headers that change once a second, prepared once a second."""
-
-    def __init__(self) -> None:
-        self._second = 0
-        self.date = b""
-        self.server_time = b""
-        self.plain_head = b""
-
-    def tick(self) -> None:
-        now = int(time.time())
-        if now != self._second:
-            self._second = now
-            self.date = b"Date: " + formatdate(now, usegmt=True).encode() + b"\r\n"
-            self.server_time = b"X-Server-Time: " + str(now).encode() + b"\r\n"
-            # The head of nearly every answer, up to its length.
-            self.plain_head = (
-                b"HTTP/1.1 200 OK\r\nVary: Origin\r\n"
-                + self.server_time
-                + b"Content-Type: application/json\r\n"
-                + self.date
-                + b"Content-Length: "
-            )
 
 
 class _Request:
@@ -291,61 +260,15 @@ class Connection(asyncio.Protocol):
         return BAD_REQUEST_PAGE if name == "websocket" else NOT_FOUND_PAGE
 
     def _write(self, answered: HttpAnswer, keep_alive: bool, method: str, request: _Request | None = None) -> None:
+        noted = request.noted if request is not None else {}
         clockwork = self._server.clockwork
         clockwork.tick()
-        if (
-            answered.is_plain
-            and keep_alive
-            and method != "HEAD"
-            and request is not None
-            and b"origin" not in request.noted
-        ):
-            self._transport.write(b"%b%d\r\n\r\n%b" % (clockwork.plain_head, len(answered.body), answered.body))
+        if answered.is_plain and keep_alive and method != "HEAD" and b"origin" not in noted:
+            start = clockwork.cacheable_head if answered.is_cacheable else clockwork.plain_head
+            self._transport.write(b"%b%d\r\n\r\n%b" % (start, len(answered.body), answered.body))
             return
-        head = [_STATUS_LINES[answered.status]]
-        if not answered.is_bare:
-            head.append(self._cors(answered, request))
-            head.append(clockwork.server_time)
-        if answered.location:
-            head.append(b"Location: " + quote(answered.location, safe="/?&=%\"'~").encode() + b"\r\n")
-        if answered.is_cacheable:
-            head.append(b"Cache-Control: public, max-age=86400\r\n")
-        if answered.content_type:
-            head.append(b"Content-Type: " + answered.content_type.encode() + b"\r\n")
-            if answered.content_type.startswith("text/plain"):
-                head.append(b"X-Content-Type-Options: nosniff\r\n")
-        head.append(clockwork.date)
-        if not keep_alive:
-            head.append(b"Connection: close\r\n")
-        if answered.status != 204:
-            head.append(b"Content-Length: %d\r\n" % len(answered.body))
-        head.append(b"\r\n")
-        if method != "HEAD":
-            head.append(answered.body)
-        self._transport.write(b"".join(head))
-
-    @staticmethod
-    def _cors(answered: HttpAnswer, request: _Request | None) -> bytes:
-        if request is None:
-            return b"Vary: Origin\r\n"
-        origin = request.header(b"origin")
-        if answered.status != 204:
-            allowed = b"Access-Control-Allow-Origin: *\r\n" if origin is not None and _is_simple(request) else b""
-            return b"Vary: Origin\r\n" + allowed
-        vary = b"Vary: Origin, Access-Control-Request-Method, Access-Control-Request-Headers\r\n"
-        wanted = request.header(b"access-control-request-method") or ""
-        named = request.header(b"access-control-request-headers") or ""
-        names = [name.strip().lower() for name in named.split(",") if name.strip()]
-        if origin is None or wanted.upper() not in CORS_METHODS or not CORS_HEADERS.issuperset(names):
-            return vary
-        lines = [
-            vary,
-            b"Access-Control-Allow-Origin: *\r\n",
-            f"Access-Control-Allow-Methods: {wanted.upper()}\r\n".encode(),
-        ]
-        if names:
-            lines.append(f"Access-Control-Allow-Headers: {named}\r\n".encode("latin-1"))
-        return b"".join(lines)
+        head = response_head(answered, clockwork, noted, method=method, keep_alive=keep_alive)
+        self._transport.write(head if method == "HEAD" else head + answered.body)
 
     # WebSocket
 
@@ -387,21 +310,3 @@ class Connection(asyncio.Protocol):
             self._websocket.end()
         else:
             self._transport.close()
-
-
-def cleaned(path: str) -> str | None:
-    """Where a path with empty or dotted segments leads, None when it has none."""
-    if "//" not in path and "/." not in path:
-        return None
-    kept: list[str] = []
-    for segment in path.split("/"):
-        if segment == "..":
-            kept = kept[:-1]
-        elif segment not in ("", "."):
-            kept.append(segment)
-    clean = "/" + "/".join(kept) + ("/" if kept and path.endswith("/") else "")
-    return None if clean == path else clean
-
-
-def _is_simple(request: _Request) -> bool:
-    return request.method in CORS_METHODS

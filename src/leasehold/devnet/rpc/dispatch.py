@@ -61,12 +61,8 @@ class HttpAnswer:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing but the body tells it from most answers."""
-        return (
-            self.status == 200
-            and self.content_type == "application/json"
-            and not (self.is_cacheable or self.is_bare or self.location)
-        )
+        """Whether its head is one of the two that nearly all answers have."""
+        return self.status == 200 and self.content_type == "application/json" and not self.is_bare
 
 
 def call(method: Method, identity: bytes, values: list[Any]) -> Answer | Coroutine[Any, Any, Answer]:

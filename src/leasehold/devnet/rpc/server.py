@@ -9,9 +9,10 @@ from typing import Any
 
 from leasehold.core.errors import Unavailable
 from leasehold.devnet.consensus.node import Node
-from leasehold.devnet.rpc.connection import Clockwork, Connection
+from leasehold.devnet.rpc.connection import Connection
 from leasehold.devnet.rpc.dispatch import Dispatcher, HttpAnswer
 from leasehold.devnet.rpc.methods import Methods
+from leasehold.devnet.rpc.responses import Clockwork
 from leasehold.devnet.rpc.subscriptions import Hub
 from leasehold.devnet.rpc.table import Method, method_table
 from leasehold.devnet.rpc.websocket import PING_SECONDS, QUEUE_FRAMES, SILENCE_SECONDS

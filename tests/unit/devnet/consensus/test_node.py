@@ -14,12 +14,14 @@ import pytest
 
 from leasehold.chain.comet import blocks, merkle, votes
 from leasehold.chain.comet.blocks import ABSENT, COMMIT, NIL, Block
+from leasehold.chain.comet.query import parse
 from leasehold.core.clock import ManualClock
 from leasehold.core.errors import ConfigurationError, InvalidInput, Unavailable
 from leasehold.devnet.app.abci import Misbehavior
 from leasehold.devnet.consensus.genesis import Genesis
 from leasehold.devnet.consensus.keys import ValidatorKeys, derived_key
 from leasehold.devnet.consensus.node import Node
+from leasehold.devnet.consensus.search import Searcher
 
 SECOND = 1_000_000_000
 NodeFactory = Callable[..., Node]
@@ -201,6 +203,19 @@ def test_blocks_the_application_missed_are_replayed(make_node: NodeFactory) -> N
     assert again.app.requests == node.app.requests  # type: ignore[attr-defined]
 
 
+def test_genesis_is_told_again_when_no_block_followed(make_node: NodeFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node stopped before its first block begins the chain anew, for the application too."""
+    make_node()
+    again = make_node(start=False)
+    told: list[str] = []
+    init_chain = again.app.init_chain
+    monkeypatch.setattr(again.app, "init_chain", lambda request: told.append(request.chain_id) or init_chain(request))
+    again.start()
+    assert told == ["test-1"]
+    again.seal()
+    verify_chain(again)
+
+
 def test_an_application_ahead_of_its_blocks_is_refused(make_node: NodeFactory) -> None:
     """State without the blocks that led to it can't be continued."""
     node = make_node()
@@ -253,6 +268,9 @@ def test_revert_forgets_blocks_and_transactions(make_node: NodeFactory) -> None:
     node.submit(b"c=1")
     node.revert(2)
     assert (node.height, node.head.id, len(node.mempool)) == (2, expected, 0)
+    searcher = Searcher(node.store.connection)
+    assert searcher.txs(parse("set.key='b'")) == []
+    assert len(searcher.txs(parse("set.key='a'"))) == 1
     assert node.store.tx(blocks.tx_hash(b"a=1")) is not None
     assert node.store.tx(blocks.tx_hash(b"b=1")) is None
     node.submit(b"b=1")
