@@ -29,6 +29,7 @@ from leasehold.devnet.app.errors import (
     SimulationError,
 )
 from leasehold.devnet.app.queries import Queries
+from leasehold.devnet.app.scalars import NotANumber, ScalarCheck
 from leasehold.devnet.state.gas import GasMeter, OutOfGas
 from leasehold.devnet.state.store import Overlay
 from leasehold.devnet.state.versions import Prepared, VersionedState
@@ -78,6 +79,7 @@ class ChainApplication:
         self.params = abci.ConsensusParams()
         self.chain_id = identity.chain_id
         self._ante = Ante(registry, self.modules)
+        self._scalars = ScalarCheck(registry)
         self._handlers: dict[str, Handler] = {}
         self._validators: dict[str, Callable[[Any], None]] = {}
         answers: dict[str, Handler] = {}
@@ -214,11 +216,16 @@ class ChainApplication:
     # Transactions.
 
     def _decoded(self, raw: bytes) -> Transaction | ChainError:
+        # The real chain wraps the decoder's error, itself of this kind, once more.
         try:
-            return decode_transaction(self.registry, raw)
+            decoded = decode_transaction(self.registry, raw)
+            for message in decoded.messages:
+                self._scalars.check(message)
         except UndecodableTransaction as error:
-            # The real chain wraps the decoder's error, itself of this kind, once more.
             return ChainError(TX_DECODE, f"{error.message}: {TX_DECODE.description}")
+        except NotANumber as error:
+            return ChainError(TX_DECODE, f"{error}: {TX_DECODE.description}")
+        return decoded
 
     def _validate(self, tx: Transaction) -> None:
         if not tx.messages:

@@ -13,6 +13,7 @@ from leasehold.devnet.app.errors import ChainError, Kind, Status, StatusError
 from leasehold.devnet.app.module import Module, answers, handles
 from leasehold.devnet.app.pagination import page
 from leasehold.devnet.modules.instants import duration, instant, set_instant
+from leasehold.devnet.modules.parameter_rules import check_slashing
 from leasehold.devnet.modules.participants import Participants
 from leasehold.devnet.modules.staking.ledger import sized
 from leasehold.devnet.modules.staking.shares import tokens_from_shares
@@ -180,6 +181,7 @@ class Slashing(Module):
     @handles(_PACKAGE + "MsgUpdateParams")
     def handle_update_params(self, ctx: Context, msg: Any) -> Any:
         self.modules.gov.require_authority(msg.authority)
+        check_slashing(msg.params)
         self._set_params(ctx, msg.params)
         return self.new(_PACKAGE + "MsgUpdateParamsResponse")
 

@@ -114,7 +114,7 @@ def _accept_stake(types: Registry, ctx: Context, authorization: Any, message: An
     limit = authorization.max_tokens
     if limit.denom != message.amount.denom:
         raise undefined(f"invalid coin denominations; {limit.denom}, {message.amount.denom}")
-    left = int(limit.amount) - int(message.amount.amount)
+    left = int(limit.amount or "0") - int(message.amount.amount or "0")
     if left < 0:
         raise undefined(f"negative coin amount: {left}")
     if left == 0:

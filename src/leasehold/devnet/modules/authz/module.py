@@ -132,7 +132,8 @@ class Authz(Module):
         if not self.modules.router.routes(type_url.removeprefix("/")):
             raise INVALID_TYPE(f"{type_url} doesn't exist.")
         if msg.grant.HasField("expiration") and instant(msg.grant.expiration) <= ctx.block.time_ns:
-            now, given = rfc3339(ctx.block.time_ns), rfc3339(instant(msg.grant.expiration))
+            now = rfc3339(ctx.block.time_ns, digits="seconds")
+            given = rfc3339(instant(msg.grant.expiration), digits="seconds")
             raise INVALID_EXPIRATION(f"expiration must be after the current block time ({now}), got {given}")
         self._save(ctx, granter, grantee, type_url, msg.grant)
         self._announce(ctx, "EventGrant", granter, grantee, type_url)

@@ -30,6 +30,7 @@ from leasehold.devnet.modules.distribution.rewards import (
     Rewards,
     SlashEvent,
 )
+from leasehold.devnet.modules.parameter_rules import check_distribution
 from leasehold.devnet.modules.staking.errors import NO_DELEGATION, NO_VALIDATOR
 
 _QUERY = PACKAGE + "Query/"
@@ -175,6 +176,7 @@ class Distribution(Rewards):
     @handles(PACKAGE + "MsgUpdateParams")
     def handle_update_params(self, ctx: Context, msg: Any) -> Any:
         self.modules.gov.require_authority(msg.authority)
+        check_distribution(msg.params)
         self._set_params(ctx, msg.params)
         return self.new(PACKAGE + "MsgUpdateParamsResponse")
 

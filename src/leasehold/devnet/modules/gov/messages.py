@@ -23,6 +23,7 @@ from leasehold.devnet.modules.gov.errors import (
 from leasehold.devnet.modules.gov.ledger import V1, VOTE, VOTING, number
 from leasehold.devnet.modules.gov.proposals import Proposals
 from leasehold.devnet.modules.instants import set_instant
+from leasehold.devnet.modules.parameter_rules import check_gov
 from leasehold.devnet.modules.staking.ledger import sized
 
 BETA = "cosmos.gov.v1beta1."
@@ -197,5 +198,6 @@ class Messages(Proposals):
     @handles(V1 + "MsgUpdateParams")
     def handle_update_params(self, ctx: Context, msg: Any) -> Any:
         self.require_authority(msg.authority)
+        check_gov(msg.params)
         self.set_params(ctx, msg.params)
         return self.new(V1 + "MsgUpdateParamsResponse")

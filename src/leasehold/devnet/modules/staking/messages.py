@@ -13,6 +13,7 @@ from leasehold.devnet.app.errors import INVALID_REQUEST, NOT_FOUND, ChainError, 
 from leasehold.devnet.app.module import handles
 from leasehold.devnet.modules.compact_text import compact_text
 from leasehold.devnet.modules.instants import ZERO_NS, instant, set_instant
+from leasehold.devnet.modules.parameter_rules import check_staking
 from leasehold.devnet.modules.staking.commission import (
     check_description,
     check_new_rate,
@@ -126,7 +127,8 @@ class Messages(ValidatorSet):
                 raise INVALID_REQUEST("commission rate must be between 0 and 1 (inclusive)")
             floor = int(self.params(ctx).min_commission_rate or "0")
             if rate < floor:
-                raise COMMISSION_BELOW_MIN(f"cannot set validator commission to less than minimum rate of {floor}")
+                shown = fixed_point.text(floor)
+                raise INVALID_REQUEST(f"commission rate cannot be less than the min commission rate {shown}")
         validator = self.validator(ctx, operator)
         merge_description(validator.description, msg.description)
         check_description(validator.description)
@@ -253,5 +255,6 @@ class Messages(ValidatorSet):
     @handles(PACKAGE + "MsgUpdateParams")
     def handle_update_params(self, ctx: Context, msg: Any) -> Any:
         self.modules.gov.require_authority(msg.authority)
+        check_staking(msg.params)
         self.set_params(ctx, msg.params)
         return self.new(PACKAGE + "MsgUpdateParamsResponse")
