@@ -300,6 +300,10 @@ class Connection(asyncio.Protocol):
         elif not self._busy and now - self.last_activity > self._server.idle_seconds:
             self._transport.abort()
 
+    @property
+    def is_websocket(self) -> bool:
+        return self._websocket is not None
+
     def abort(self) -> None:
         self._transport.abort()
 

@@ -6,6 +6,7 @@ import asyncio
 from base64 import b64encode
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -50,6 +51,7 @@ class Methods:
         self._status: tuple[bytes, int, bytes] | None = None
         self._chunks: list[bytes] | None = None
         self._rendered: dict[bytes, bytes] = {}
+        self._frozen: int | None = None
         node.add_listener(self._sealed)
 
     def close(self) -> None:
@@ -59,6 +61,15 @@ class Methods:
             self._searcher.close()
 
     # Heights
+
+    @property
+    def latest(self) -> int:
+        """Height of the last block there is to see."""
+        return self.node.height if self._frozen is None else min(self._frozen, self.node.height)
+
+    def freeze(self, height: int | None) -> None:
+        """Answer as a replica that got stuck at a height, or, with None, as one that is up to date again."""
+        self._frozen = height
 
     def _height(self, latest: int, wanted: int | None) -> int:
         if wanted is None:
@@ -73,7 +84,7 @@ class Methods:
 
     def _uncommitted(self) -> int:
         """The height being worked on; without any block, none."""
-        return self.node.height + 1 if self.node.height else 0
+        return self.latest + 1 if self.latest else 0
 
     # Information
 
@@ -83,13 +94,14 @@ class Methods:
     def status(self) -> Result:
         node = self.node
         # The head's hash, not its height: after a revert another block may stand at the same height.
-        if self._status is None or self._status[:2] != (node.head.id.hash, node.base):
-            self._status = (node.head.id.hash, node.base, rendering.encoded(self._render_status()))
+        head = node.head.id.hash if self._frozen is None else str(self._frozen).encode()
+        if self._status is None or self._status[:2] != (head, node.base):
+            self._status = (head, node.base, rendering.encoded(self._render_status()))
         return msgspec.Raw(self._status[2])
 
     def _render_status(self) -> dict[str, Any]:
         node = self.node
-        latest, earliest = node.store.block(node.height), node.store.block(node.base)
+        latest, earliest = node.store.block(self.latest), node.store.block(node.base)
         key = self._own_key()
         address = address_of(key)
         validators = node.store.validators(self._uncommitted())
@@ -99,7 +111,7 @@ class Methods:
             "sync_info": {
                 **_sync_info("latest", latest),
                 **_sync_info("earliest", earliest),
-                "catching_up": not node.height,
+                "catching_up": not self.latest,
             },
             "validator_info": {
                 "address": comet.hexadecimal(address),
@@ -148,9 +160,12 @@ class Methods:
         return self._chunks
 
     def abci_info(self) -> Result:
-        return rendering.app_info(self.node.app.info())
+        info = self.node.app.info()
+        return rendering.app_info(info if self._frozen is None else replace(info, last_height=self.latest))
 
     def abci_query(self, path: str, data: bytes, height: int, prove: bool) -> Result:
+        if self._frozen is not None:
+            height = height or self.latest
         return rendering.query_result(self.node.query(path, data, height, prove))
 
     def consensus_state(self) -> Result:
@@ -162,7 +177,7 @@ class Methods:
     # Blocks
 
     def block(self, height: int | None) -> Result:
-        return self._rendered_block(self.node.store.block(self._height(self.node.height, height)))
+        return self._rendered_block(self.node.store.block(self._height(self.latest, height)))
 
     def _rendered_block(self, stored: StoredBlock | None) -> Result:
         """A block as JSON, kept for the next who asks; its hash names it for good."""
@@ -181,7 +196,7 @@ class Methods:
         return self._rendered_block(self.node.store.block(height) if height is not None else None)
 
     def header(self, height: int | None) -> Result:
-        return self._header(self._height(self.node.height, height))
+        return self._header(self._height(self.latest, height))
 
     def header_by_hash(self, digest: bytes) -> Result:
         return self._header(self.node.store.height_of(digest) if digest else None)
@@ -193,7 +208,7 @@ class Methods:
     def blockchain(self, low: int, high: int) -> Result:
         if low < 0 or high < 0:
             raise Failure("heights must be non-negative")
-        latest = self.node.height
+        latest = self.latest
         high = min(high or latest, latest)
         low = max(low or 1, self.node.base, high - MAX_BLOCK_METAS + 1)
         if low > high:
@@ -202,16 +217,16 @@ class Methods:
         return {"last_height": str(latest), "block_metas": [rendering.block_meta(stored) for stored in found if stored]}
 
     def commit(self, height: int | None) -> Result:
-        latest = self.node.height
+        latest = self.latest
         chosen = self._height(latest, height)
         stored = self.node.store.block(chosen)
         if stored is None:
             return None
-        if chosen == latest:
+        if chosen == latest == self.node.height:
             votes, canonical = self.node.seen_commit(), False
         else:
             following = self.node.store.block(chosen + 1)
-            votes, canonical = (following.block.last_commit if following else None), True
+            votes, canonical = (following.block.last_commit if following else None), chosen != latest
         shown = comet.commit(votes) if votes else None
         return {
             "signed_header": {"header": comet.header(stored.block.header), "commit": shown},
@@ -219,7 +234,7 @@ class Methods:
         }
 
     def block_results(self, height: int | None) -> Result:
-        chosen = self._height(self.node.height, height)
+        chosen = self._height(self.latest, height)
         results = self.node.store.results(chosen)
         if results is None:
             raise Failure(f"could not find results for height #{chosen}")

@@ -14,7 +14,7 @@ from leasehold.devnet.rpc.dispatch import Dispatcher, HttpAnswer
 from leasehold.devnet.rpc.methods import Methods
 from leasehold.devnet.rpc.responses import Clockwork
 from leasehold.devnet.rpc.subscriptions import Hub
-from leasehold.devnet.rpc.table import Method, method_table
+from leasehold.devnet.rpc.table import Method, delayed, method_table
 from leasehold.devnet.rpc.websocket import PING_SECONDS, QUEUE_FRAMES, SILENCE_SECONDS
 
 MAX_CONNECTIONS = 900
@@ -113,6 +113,26 @@ class RpcServer:
 
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
+
+    # Faults a devnet can be told to have
+
+    def delay_answers(self, seconds: float) -> None:
+        """Let every method take at least this long; 0 ends it."""
+        fresh = method_table(self.methods)
+        for name, method in fresh.items():
+            self.table[name] = delayed(method, seconds) if seconds > 0 else method
+
+    def drop_subscribers(self) -> int:
+        """Cut off every WebSocket client without a word; returns how many there were."""
+        cut = [connection for connection in self._connections if connection.is_websocket]
+        for connection in cut:
+            connection.abort()
+        return len(cut)
+
+    def freeze(self, height: int | None) -> None:
+        """Look like a replica stuck at a height: no newer block is seen or announced; None ends it."""
+        self.methods.freeze(height)
+        self.hub.is_muted = height is not None
 
     # What connections ask
 

@@ -68,6 +68,7 @@ class Hub:
         self._max_clients = max_clients
         self._per_client = per_client
         self._clients: dict[Subscriber, dict[str, Subscription]] = {}
+        self.is_muted = False
         node.add_listener(self._sealed)
 
     def close(self) -> None:
@@ -110,7 +111,7 @@ class Hub:
         return [subscription.identity for subscription in self._clients.pop(client, {}).values()]
 
     def _sealed(self, sealed: SealedBlock) -> None:
-        if self._clients:
+        if self._clients and not self.is_muted:
             for announcement in announcements(self._node, sealed):
                 self.publish(announcement)
 

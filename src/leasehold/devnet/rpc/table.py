@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from leasehold.devnet.rpc.arguments import Argument
 from leasehold.devnet.rpc.methods import Methods
-
-SUBSCRIPTION_METHODS = ("subscribe", "unsubscribe", "unsubscribe_all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,20 @@ class Method:
             argument.name in self.not_cached_by_default and argument.is_default(value)
             for argument, value in zip(self.arguments, values, strict=True)
         )
+
+
+def delayed(method: Method, seconds: float) -> Method:
+    """The same method, answering later: how a node under load looks from outside."""
+    answer = method.call
+    if answer is None:
+        return method
+
+    async def call(*values: Any) -> Any:
+        await asyncio.sleep(seconds)
+        result = answer(*values)
+        return await result if inspect.isawaitable(result) else result
+
+    return replace(method, call=call)
 
 
 HEIGHT = Argument("height", "int64", None)
