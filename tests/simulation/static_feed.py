@@ -156,7 +156,7 @@ class StaticFeed:
         return len(self._sockets)
 
     async def _websocket(self, request: web.Request) -> web.WebSocketResponse:
-        socket = web.WebSocketResponse()
+        socket = web.WebSocketResponse(timeout=0.1)
         await socket.prepare(request)
         try:
             async for message in socket:

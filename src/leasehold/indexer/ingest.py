@@ -97,6 +97,7 @@ class Ingest:
         )
         self.divergences = 0
         self.orphans = 0
+        self._writing: asyncio.Task[None] | None = None
 
     async def run(self, *, until: int | None = None) -> None:
         """Ingest for ever, or until a height is committed; typed errors of the chain itself are raised."""
@@ -115,6 +116,11 @@ class Ingest:
                     await self._pause(min(5.0, 0.05 * 2 ** min(failures, 7)))
         finally:
             await self.writer.close()
+
+    async def drain(self, seconds: float) -> None:
+        """Wait for the batch that is being written, if any, before `run` is cancelled."""
+        if self._writing is not None and not self._writing.done():
+            await asyncio.wait({self._writing}, timeout=seconds)
 
     async def _session(self, until: int | None) -> None:
         cursor = await self.writer.open()
@@ -162,7 +168,7 @@ class Ingest:
         batch = projector.take()
         if session.writing is not None:
             await session.writing
-        session.writing = asyncio.create_task(self._commit(batch))
+        session.writing = self._writing = asyncio.create_task(self._commit(batch))
 
         self.divergences = projector.leases.divergences
         self.orphans = projector.leases.orphans + projector.pools.orphans
