@@ -153,7 +153,7 @@ class Admin(Native):
     def sudo_execute_contracts(self, case: Case, msg: wire.ExecuteContracts) -> Response:
         response = Response()
         platform = msgspec.to_builtins(self._platform(case))
-        for part, given in _given(msg.platform, _PLATFORM_PARTS, ExecuteSpec):
+        for part, given in _given(msgspec.convert(msg.platform, Parts), _PLATFORM_PARTS, ExecuteSpec):
             response.send(WasmExecute(platform[part], msgspec.json.encode(given.message)))
         for contracts, parts in self._paired(case, msgspec.convert(msg.protocol, dict[str, Parts])):
             for part, given in _given(parts, _PARTS, ExecuteSpec):
@@ -229,7 +229,7 @@ class Admin(Native):
 
 def _given(specs: Parts, parts: tuple[str, ...], kind: type[T]) -> Iterator[tuple[str, T]]:
     """What was given for each part: all of them, `{"some":…}` of them, or nothing."""
-    chosen = (specs or {}).get("some", specs) or {}
+    chosen: dict[str, Any] = msgspec.convert((specs or {}).get("some", specs), Parts) or {}
     for part in parts:
         if chosen.get(part) is not None:
             yield part, msgspec.convert(chosen[part], kind)
