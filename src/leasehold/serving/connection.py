@@ -29,8 +29,8 @@ WRITTEN_FOR_UVICORN = "0.54.0"
 MAX_TARGET = 8192
 MAX_HEADERS = 100
 WRITE_BUFFER = 256 * 1024
-# Up to here copying the body behind its head is cheaper than a vectored write.
-SMALL_BODY = 8 * 1024
+# Up to here copying the body behind its head costs no more than a vectored write.
+SMALL_BODY = 24 * 1024
 LINGER_BYTES = 4 * 1024 * 1024
 
 # Where the parser stands in the current message; plain numbers, because they are compared several times a request.
@@ -85,6 +85,8 @@ class Connection(HttpToolsProtocol):
         self.settled = False
         # Nothing more is answered: the connection ends when the peer has read, or soon.
         self.ending = False
+        # The last answer is decided, and perhaps waits for its turn; what else arrives is thrown away.
+        self.refused = False
         self.close_when_drained = False
         self.head_bytes = 0
         self.body_bytes = 0
@@ -131,7 +133,7 @@ class Connection(HttpToolsProtocol):
         self.application.measures.fast.connections = len(self.watch.connections)
 
     def data_received(self, data: bytes) -> None:
-        if self.ending:
+        if self.ending or self.refused:
             self.lingered += len(data)
             if self.lingered > LINGER_BYTES:
                 self.transport.abort()
@@ -323,8 +325,9 @@ class Connection(HttpToolsProtocol):
 
     def _refuse(self, problem: Problem) -> None:
         """Answer what can't be served as HTTP, in its turn, and end the connection."""
-        if self.ending or self.transport.is_closing():
+        if self.ending or self.refused or self.transport.is_closing():
             return
+        self.refused = True
         self.application.measures.refused(problem.status)
         head, body = render_problem(self.application, problem, None)
         end = b"x-request-id: " + self.application.ids.fresh() + b"\r\nconnection: close\r\n\r\n"

@@ -7,9 +7,9 @@ import socket
 from typing import ClassVar
 
 # Below this a copy costs less than a second system call.
-SMALLEST = 48 * 1024
+SMALLEST = 24 * 1024
 # File descriptors are for connections; a table of very many large snapshots sends the rest the ordinary way.
-MOST = 64
+MOST = 128
 
 
 class MemoryFile:

@@ -75,14 +75,16 @@ class Cache:
 
     kind: Literal["snapshot", "live", "none"] = "none"
     max_age: int = 0
+    personal: bool = False
 
     @classmethod
     def snapshot(cls, max_age: int = 0) -> Cache:
         return cls("snapshot", max_age)
 
     @classmethod
-    def live(cls, max_age: int = 0) -> Cache:
-        return cls("live", max_age)
+    def live(cls, max_age: int = 0, *, personal: bool = False) -> Cache:
+        """`personal` answers are for one caller: shared caches must not keep them."""
+        return cls("live", max_age, personal)
 
     @property
     def header(self) -> str:
@@ -91,6 +93,8 @@ class Cache:
             return "no-store"
         if self.max_age == 0:
             return "no-cache"
+        if self.personal:
+            return f"private, max-age={self.max_age}"
         return f"public, max-age={self.max_age}, stale-while-revalidate={self.max_age // 2}"
 
 

@@ -144,6 +144,22 @@ def test_an_error_in_the_pipeline_waits_for_its_turn(server: Any) -> None:
         assert wire.closed()
 
 
+def test_nothing_piles_up_behind_a_refusal(server: Any) -> None:
+    """What a client goes on sending while its refusal waits for its turn is thrown away."""
+    with server.connect() as wire:
+        wire.send(b"GET /api/slow?seconds=0.3 HTTP/1.1\r\nHost: a\r\n\r\nBROKEN\r\n\r\n")
+        for _ in range(20):
+            wire.send(b"BROKEN\r\n\r\n" + GET)
+            time.sleep(0.005)
+
+        async def waiting() -> int:
+            return max(len(one.pipeline) for one in server.watch.connections)
+
+        assert server.run(waiting) == 1
+        assert [wire.receive().status for _ in range(2)] == [200, 400]
+        assert wire.closed()
+
+
 def test_keep_alive_serves_many_requests(server: Any) -> None:
     """HTTP/1.1 connections stay open."""
     with server.connect() as wire:

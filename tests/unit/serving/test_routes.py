@@ -89,6 +89,7 @@ def test_snapshot_targets_are_canonical(api: Registry) -> None:
         (Cache(), "no-store"),
         (Cache.live(), "no-store"),
         (Cache.live(11), "public, max-age=11, stale-while-revalidate=5"),
+        (Cache.live(11, personal=True), "private, max-age=11"),
         (Cache.snapshot(), "no-cache"),
         (Cache.snapshot(30), "public, max-age=30, stale-while-revalidate=15"),
     ],
