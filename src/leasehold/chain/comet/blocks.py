@@ -181,13 +181,20 @@ class Commit:
     round: int = 0
     block_id: BlockID = NO_BLOCK
     signatures: tuple[CommitSig, ...] = ()
+    _leaves: list[bytes] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def leaves(self) -> list[bytes]:
+        """The encoded signatures; made once, because the header's hash and the block's bytes both need them."""
+        if not self._leaves:
+            self._leaves.extend(signature.encode() for signature in self.signatures)
+        return self._leaves
 
     def hash(self) -> bytes:
-        return merkle.root([signature.encode() for signature in self.signatures])
+        return merkle.root(self.leaves())
 
     def encode(self) -> bytes:
         head = integer(1, self.height) + integer(2, self.round) + message(3, self.block_id.encode())
-        return head + b"".join(message(4, signature.encode()) for signature in self.signatures)
+        return head + b"".join([message(4, leaf) for leaf in self.leaves()])
 
     @classmethod
     def decode(cls, data: bytes) -> Commit:

@@ -29,25 +29,31 @@ def varint(value: int) -> bytes:
 
 _SMALL = tuple(bytes([value]) for value in range(0x80))
 
+# Keys of the fields up to 15, which are all that occur here: they are one byte long.
+_VARINT_KEYS = tuple(bytes([number << 3]) for number in range(16))
+_FIXED_KEYS = tuple(bytes([number << 3 | 1]) for number in range(16))
+_BLOB_KEYS = tuple(bytes([number << 3 | 2]) for number in range(16))
+
 
 def integer(number: int, value: int) -> bytes:
     """A varint field; nothing when zero."""
-    return varint(number << 3) + varint(value) if value else b""
+    return _VARINT_KEYS[number] + varint(value) if value else b""
 
 
 def fixed64(number: int, value: int) -> bytes:
     """An sfixed64 field; nothing when zero."""
-    return varint(number << 3 | 1) + value.to_bytes(8, "little", signed=True) if value else b""
+    return _FIXED_KEYS[number] + value.to_bytes(8, "little", signed=True) if value else b""
 
 
 def blob(number: int, value: bytes) -> bytes:
     """A bytes or string field; nothing when empty."""
-    return varint(number << 3 | 2) + varint(len(value)) + value if value else b""
+    return message(number, value) if value else b""
 
 
 def message(number: int, value: bytes) -> bytes:
     """A sub-message field, present even when empty (a non-nullable member)."""
-    return varint(number << 3 | 2) + varint(len(value)) + value
+    size = len(value)
+    return _BLOB_KEYS[number] + (_SMALL[size] if size < 0x80 else varint(size)) + value
 
 
 def delimited(value: bytes) -> bytes:
