@@ -105,7 +105,7 @@ class Staking(Queries):
         kept = self.params(ctx).historical_entries
         height = ctx.block.height
         if height > kept:
-            ctx.store.delete(_HISTORY + (height - kept - 1).to_bytes(8, "big"))
+            ctx.store.delete(_HISTORY + (height - kept).to_bytes(8, "big"))
         if kept == 0:
             return
         members = [self.validator(ctx, operator) for operator in self.last_powers(ctx)]
