@@ -11,7 +11,8 @@ from msgspec import Meta
 
 from leasehold.protocol.percent import MILLE, U16_MAX, U32_MAX
 
-_DIGITS_128 = "^[0-9]{1,38}$"
+# Up to 3.4e38, nearly all of 128 bits; what is above takes the strict parser.
+_DIGITS_128 = "^([0-9]{1,38}|[12][0-9]{38}|3[0-3][0-9]{37})$"
 _DIGITS_64 = "^[0-9]{1,19}$"
 _I64_MAX = 2**63 - 1  # msgspec bounds end here; larger values take the strict parser
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
 
 from leasehold.protocol.currencies import LEASE, LPN, NATIVE, Currency, CurrencySet
 from leasehold.protocol.messages import admin, lease, leaser, lpp, oracle, reserve, timealarms, treasury
+from leasehold.protocol.scalars import Amount
 from leasehold.protocol.serde import Codec, SerdeError, encode
 
 CURRENCIES = CurrencySet(
@@ -140,3 +142,10 @@ def test_odd_spellings_are_taken(kind: type, text: str, canonical: str) -> None:
 def test_without_currencies_any_ticker_passes() -> None:
     """A reader of a chain need not know its currencies."""
     assert Codec().decode(leaser.Execute, b'{"open_lease":{"currency":"ANY"}}').chosen[0] == "open_lease"
+
+
+def test_answers_hold_amounts_of_39_digits() -> None:
+    """A price leg just below 128 bits is read where answers are read leniently (a market of 18-decimals assets met it)."""
+    assert msgspec.json.decode(b'"220282366920938463463374607431768211455"', type=Amount)
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode(b'"540282366920938463463374607431768211455"', type=Amount)
