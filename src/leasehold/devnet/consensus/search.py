@@ -11,6 +11,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from leasehold.chain.comet.query import EQ, Condition, Query, matches_event, plain_number
 from leasehold.core.errors import InvalidInput
@@ -43,7 +44,9 @@ class Searcher:
     @classmethod
     def open(cls, path: str) -> Searcher:
         """A searcher on a read-only connection of its own, usable from any one thread."""
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, isolation_level=None, check_same_thread=False)
+        # As a URI, because only that can ask for read-only; it also quotes what a path may contain.
+        address = Path(path).absolute().as_uri() + "?mode=ro"
+        connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         return cls(connection)
 
     def close(self) -> None:
