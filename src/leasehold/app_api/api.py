@@ -1,0 +1,98 @@
+"""The application API as one registry: every resource's routes, its description, and files for agents."""
+
+from __future__ import annotations
+
+from leasehold.app_api.app import App, Cells
+from leasehold.app_api.resources import (
+    assets,
+    balances,
+    config,
+    currencies,
+    earn,
+    etl,
+    fees,
+    governance,
+    health,
+    leases,
+    locales,
+    networks,
+    node,
+    prices,
+    protocols,
+    referral,
+    solana,
+    staking,
+    swap,
+    transfer,
+    zero_interest,
+)
+from leasehold.core.clock import Clock
+from leasehold.core.settings import Settings
+from leasehold.serving.envelopes import ApplicationDialect
+from leasehold.serving.pages import publish_description, text_index
+from leasehold.serving.routes import Registry
+from leasehold.serving.snapshots import SnapshotTable
+
+TITLE = "Application API"
+VERSION = "1.0.0"
+DOCUMENT = "/api/openapi.json"
+_ABOUT = (
+    "The backend of a lending protocol's web application: reads shaped for display, and builders of unsigned "
+    "transactions. Nothing is signed or broadcast here."
+)
+RESOURCES = (
+    assets,
+    balances,
+    zero_interest,
+    config,
+    currencies,
+    earn,
+    etl,
+    fees,
+    governance,
+    health,
+    leases,
+    locales,
+    networks,
+    node,
+    prices,
+    protocols,
+    referral,
+    solana,
+    staking,
+    swap,
+    transfer,
+)
+ROBOTS = f"""User-agent: *
+Content-Signal: search=no, ai-input=no, ai-train=no
+Allow: /.well-known/
+Allow: /llms.txt
+Disallow: /
+# Agents: the interface is described at {DOCUMENT}
+"""
+
+
+def assemble(settings: Settings, clock: Clock) -> App:
+    """An application API with its routes, not yet connected to anything."""
+    registry = Registry(TITLE, version=VERSION, dialect=ApplicationDialect(), description=_ABOUT)
+    app = App(settings, clock, Cells(clock), SnapshotTable(), registry, clock.monotonic())
+    for resource in RESOURCES:
+        resource.declare(registry, app)
+    return app
+
+
+async def describe(app: App) -> None:
+    """Publish the OpenAPI document and the files that point agents at it."""
+    await publish_description(
+        app.registry, app.snapshots, document_at=DOCUMENT, text_at="/llms.txt", cache_control="public, max-age=300"
+    )
+    catalogue = {"linkset": [{"anchor": "/api", "service-desc": [{"href": DOCUMENT, "type": "application/json"}]}]}
+    overview = text_index(app.registry, document_at=DOCUMENT).encode()
+    for target, body, kind in (
+        ("/robots.txt", ROBOTS.encode(), "text/plain; charset=utf-8"),
+        ("/.well-known/api-catalog", catalogue, "application/linkset+json"),
+        ("/.well-known/llms.txt", overview, "text/plain; charset=utf-8"),
+    ):
+        await app.snapshots.publish(
+            target, body, height=0, time_ns=0, content_type=kind, cache_control="public, max-age=300"
+        )

@@ -1,0 +1,43 @@
+"""Numbers as clients see them: exact inside, rounded once, never with an exponent in a text."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+
+def shortest(value: Fraction | int) -> str:
+    """The shortest decimal that a double can't tell from the value: `1`, `0.0000001`, `3918.555`.
+
+    Clients parse these texts as doubles, so more digits would be lost on them, and fewer would be lost by us.
+    """
+    exact = Fraction(value)
+    if exact.denominator == 1:
+        return str(exact.numerator)
+    text = format(Decimal(repr(exact.numerator / exact.denominator)), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def fixed(value: Fraction | int, places: int) -> str:
+    """The value with exactly `places` decimals, half to even."""
+    scaled = round(Fraction(value) * 10**places)
+    digits = str(abs(scaled)).rjust(places + 1, "0")
+    sign = "-" if scaled < 0 else ""
+    return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else f"{sign}{digits}"
+
+
+def number(text: str | None) -> Fraction | None:
+    """The exact value of a decimal text, None where it is none."""
+    if text is None:
+        return None
+    try:
+        found = Decimal(text)
+    except ArithmeticError:
+        return None
+    return Fraction(found) if found.is_finite() else None
+
+
+def double(value: Fraction | int) -> float:
+    """A JSON number: the double nearest to the value."""
+    exact = Fraction(value)
+    return exact.numerator / exact.denominator

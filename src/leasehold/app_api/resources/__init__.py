@@ -1,0 +1,1 @@
+"""One module per resource: its wire types, how it is computed, and its routes."""
