@@ -18,6 +18,7 @@ import os
 import random
 import re
 import shutil
+import socket
 import statistics
 import subprocess
 import sys
@@ -152,8 +153,11 @@ def leasehold() -> Iterator[Server]:
 
 
 @contextmanager
-def nginx(folder: Path, port: int) -> Iterator[Server]:
+def nginx(folder: Path) -> Iterator[Server]:
     """nginx with the same bytes as files, pinned to the same core."""
+    # nginx can't be asked for any free port, so one is looked for.
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     files = folder / "files"
     files.mkdir()
     for size in SIZES:
@@ -171,6 +175,8 @@ def nginx(folder: Path, port: int) -> Iterator[Server]:
                 break
             except OSError:
                 time.sleep(0.05)
+        else:
+            raise SystemExit("serving: nginx did not start")
         yield Server(port, process.pid)
     finally:
         process.terminate()
@@ -220,7 +226,7 @@ def compare(seconds: float, rounds: int, connections: int) -> bool:
     """Run everything interleaved, print the table, say whether the targets hold."""
     ours: dict[str, list[Burst]] = {case.name: [] for case in CASES}
     theirs: dict[str, list[Burst]] = {case.name: [] for case in CASES}
-    with tempfile.TemporaryDirectory() as name, leasehold() as mine, nginx(Path(name), mine.port + 1) as other:
+    with tempfile.TemporaryDirectory() as name, leasehold() as mine, nginx(Path(name)) as other:
         sides = [(mine, ours), (other, theirs)]
         for _ in range(rounds):
             for case in CASES:
