@@ -157,7 +157,7 @@ class ReplayWorld:
             for raw in block["txs"]:
                 for message in self.messages(base64.b64decode(raw)):
                     if message.DESCRIPTOR.full_name == _WASM + "MsgStoreCode":
-                        checksum = sha256(_unzipped(message.wasm_byte_code)).digest()
+                        checksum = sha256(unzipped(message.wasm_byte_code)).digest()
                         self.app.modules.wasm.install(StandIn(), checksum)
 
     def messages(self, raw: bytes) -> list[Any]:
@@ -218,7 +218,8 @@ class ReplayWorld:
         return json.loads(self._codec.encode(answer))
 
 
-def _unzipped(data: bytes) -> bytes:
+def unzipped(data: bytes) -> bytes:
+    """Code as it is run: gzip is undone."""
     return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
 
 

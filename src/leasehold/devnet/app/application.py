@@ -127,6 +127,8 @@ class ChainApplication:
             module.init_genesis(ctx, part if part is not None else {})
         self._pending = overlay
         updates = self._genesis_validators(ctx, document)
+        # Transactions are already checked against what the first block will begin with.
+        self._check = Overlay(overlay)
         return abci.InitChainResult(tuple(updates), self.state.app_hash, self.params)
 
     def _genesis_validators(self, ctx: Context, document: dict[str, Any]) -> list[abci.ValidatorUpdate]:

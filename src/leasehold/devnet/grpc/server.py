@@ -42,7 +42,7 @@ class _QueryHandler(_Handler):
         self._methods = {
             path: grpc.unary_unary_rpc_method_handler(self._behavior(method))
             for path, method in registry.method_by_path.items()
-            if not method.service.endswith(".Msg")
+            if path in queries.handlers
         }
         self._services = {path.split("/")[1] for path in self._methods}
 

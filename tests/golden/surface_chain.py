@@ -1,0 +1,210 @@
+"""The recorded chain rebuilt behind a node and its servers, so that it can be asked as the original was."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from tests.golden.foreign_contracts import StandIn
+from tests.golden.replay_world import Recording, unzipped
+from tests.golden.surface_cases import Case
+
+from leasehold.chain.comet.validators import address_of
+from leasehold.chain.registry import registry
+from leasehold.chain.transactions import UndecodableTransaction, decode_transaction
+from leasehold.core import fixed_point
+from leasehold.core.clock import ManualClock, parse_rfc3339
+from leasehold.core.settings import Identity
+from leasehold.devnet.app.application import ChainApplication
+from leasehold.devnet.consensus.blockstore import BlockStore
+from leasehold.devnet.consensus.genesis import Genesis
+from leasehold.devnet.consensus.keys import ValidatorKeys
+from leasehold.devnet.consensus.node import Node, NodeIdentity
+from leasehold.devnet.grpc.server import GrpcServer
+from leasehold.devnet.lcd.listener import listening
+from leasehold.devnet.lcd.server import LcdApplication
+from leasehold.devnet.rpc.server import RpcServer
+from leasehold.devnet.services import node_handlers
+from leasehold.devnet.state.versions import VersionedState
+
+MINIMUM_GAS_PRICE = "0.0025"
+# The original's configuration: requests a batch may have, blocks whose state its pruned node keeps.
+MAX_BATCH = 10
+KEEP_RECENT = 10
+_STORE_CODE = "cosmwasm.wasm.v1.MsgStoreCode"
+
+
+class BorrowedKeys(ValidatorKeys):
+    """A public key without its secret: the node shows it as its own, and its votes carry no real signature."""
+
+    def __init__(self, public: bytes) -> None:
+        super().__init__()
+        self._public[address_of(public)] = public
+
+    def __contains__(self, address: object) -> bool:
+        return address in self._public
+
+    def __iter__(self) -> Any:
+        return iter(self._public)
+
+    def sign(self, address: bytes, data: bytes) -> bytes:
+        return sha256(data).digest() * 2
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a recorded node said about itself."""
+
+    identity: NodeIdentity
+    public_key: bytes
+
+    @classmethod
+    def gather(cls, cases: Iterable[Case]) -> Facts:
+        for case in cases:
+            body = case.response.get("body")
+            result = body.get("result") if isinstance(body, dict) else None
+            if isinstance(result, dict) and "node_info" in result and "validator_info" in result:
+                info = result["node_info"]
+                identity = NodeIdentity(
+                    id=info["id"],
+                    moniker=info["moniker"],
+                    listen_address=info["listen_addr"],
+                    rpc_address=info["other"]["rpc_address"],
+                    version=info["version"],
+                    channels=info["channels"],
+                )
+                return cls(identity, base64.b64decode(result["validator_info"]["pub_key"]["value"]))
+        return cls(NodeIdentity(), bytes(32))
+
+
+class RebuiltChain:
+    """The recorded chain from its genesis, sealed block by block."""
+
+    def __init__(self, recording: Recording, genesis: bytes, facts: Facts, *, window: int = 0) -> None:
+        self.blocks = recording.blocks
+        identity = Identity(
+            prefix="nolus", base_denom="unls", display="NLS", namespace="nolus",
+            chain_id=recording.genesis["chain_id"],
+        )  # fmt: skip
+        self.registry = registry("nolus")
+        state = VersionedState(recent=len(self.blocks) + 100, window=window)
+        self.app = ChainApplication(identity, self.registry, state)
+        self._install_stand_ins()
+        self.app.modules.tax.minimum_gas_price = fixed_point.parse(MINIMUM_GAS_PRICE)
+        self.clock = ManualClock(parse_rfc3339(self.blocks[0]["time"]))
+        self.node = Node(
+            self.app,
+            BlockStore(":memory:"),
+            Genesis.parse(genesis),
+            clock=self.clock,
+            keys=BorrowedKeys(facts.public_key),
+            identity=facts.identity,
+        )
+        self.node.start()
+        self.app.queries.extend(node_handlers(self.app, self.node, minimum_gas_price=MINIMUM_GAS_PRICE))
+
+    def _install_stand_ins(self) -> None:
+        for block in self.blocks:
+            for raw in block["txs"]:
+                try:
+                    messages = decode_transaction(self.registry, base64.b64decode(raw)).messages
+                except UndecodableTransaction:
+                    continue
+                for message in messages:
+                    if message.DESCRIPTOR.full_name == _STORE_CODE:
+                        checksum = sha256(unzipped(message.wasm_byte_code)).digest()
+                        self.app.modules.wasm.install(StandIn(), checksum)
+
+    @property
+    def height(self) -> int:
+        return self.node.height
+
+    def advance(self, height: int) -> None:
+        """Seal recorded blocks until the chain stands at a height."""
+        while self.height < height:
+            self.seal_next()
+
+    def seal_next(self) -> None:
+        """Seal the next recorded block."""
+        block = self.blocks[self.height]
+        self.clock.set(parse_rfc3339(block["time"]))
+        self.node.seal(
+            parse_rfc3339(block["time"]),
+            [base64.b64decode(raw) for raw in block["txs"]],
+            signers=_signers(block),
+        )
+
+    def seal_empty(self, count: int, until_ns: int) -> None:
+        """Seal blocks that the recording does not have, evenly until a time, signed as the last recorded one."""
+        start, signers = self.node.time_ns, _signers(self.blocks[self.height - 1])
+        for number in range(1, count + 1):
+            self.node.seal(start + (until_ns - start) * number // count, [], signers=signers)
+
+    def close(self) -> None:
+        self.node.store.close()
+
+
+def _signers(block: dict[str, Any]) -> dict[bytes, int]:
+    return {bytes.fromhex(address): flag for flag, address in block["last_commit_flags"] if address}
+
+
+def pruned(recording: Recording, genesis: bytes, cases: list[Case]) -> RebuiltChain:
+    """The chain as the pruned node had it: forked off while the original stood still, with blocks of its own."""
+    facts = Facts.gather(cases)
+    tip, base, time_ns = _pruned_range(cases)
+    chain = RebuiltChain(recording, genesis, facts, window=KEEP_RECENT + 1)
+    while chain.height < tip and parse_rfc3339(chain.blocks[chain.height]["time"]) <= time_ns:
+        chain.seal_next()
+    if chain.height < tip:
+        chain.seal_empty(tip - chain.height, time_ns)
+    with chain.node.store.transaction():
+        chain.node.store.prune(base)
+    chain.node.pruning_window = KEEP_RECENT
+    return chain
+
+
+def _pruned_range(cases: list[Case]) -> tuple[int, int, int]:
+    """Tip, lowest block and time of the tip, as the cases show them."""
+    tip, base, time_ns = 0, 0, 0
+    for case in cases:
+        text = str(case.response.get("body")) + str(case.response.get("message"))
+        for found in re.findall(r"latest height: (\d+)|'latest_block_height': '(\d+)'", text):
+            tip = max(tip, *(int(number) for number in found if number))
+        if found := re.search(r"lowest height is (\d+)", text):
+            base = int(found[1])
+        if found := re.search(r"'latest_block_time': '([^']+)'", text):
+            time_ns = parse_rfc3339(found[1])
+        elif (body := case.response.get("body")) and isinstance(body, dict) and "earliest_store_height" in body:
+            time_ns = parse_rfc3339(body["timestamp"])
+            tip = int(body["height"])
+    if not tip or not base or not time_ns:
+        raise AssertionError("the pruned node's cases show neither its height nor its lowest block")
+    return tip, base, time_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A chain with the ports of its surfaces."""
+
+    chain: RebuiltChain
+    rpc: int
+    lcd: int
+    grpc: int
+
+
+@asynccontextmanager
+async def served(chain: RebuiltChain) -> AsyncIterator[Served]:
+    """All four surfaces of a chain on free ports, for as long as the context lasts."""
+    async with AsyncExitStack() as stack:
+        rpc = await stack.enter_async_context(RpcServer(chain.node, port=0, max_batch=MAX_BATCH))
+        application = LcdApplication(chain.registry, chain.app.queries, chain.clock)
+        lcd = await stack.enter_async_context(listening(application, "127.0.0.1", 0))
+        server = GrpcServer(chain.registry, chain.app.queries, host="127.0.0.1", port=0)
+        await server.start()
+        stack.push_async_callback(server.stop, 0.1)
+        yield Served(chain, rpc.port, lcd, server.port)

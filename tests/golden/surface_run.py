@@ -1,0 +1,185 @@
+"""The run: the chain is rebuilt once, and every case is put to it when it stands where the original stood."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tests.golden.replay_world import load
+from tests.golden.surface_cases import Case, Role, Timeline, by_file, find, unknown
+from tests.golden.surface_chain import Facts, RebuiltChain, Served, pruned, served
+from tests.golden.surface_grpc import GrpcSurface
+from tests.golden.surface_grpcurl import judge_grpcurl
+from tests.golden.surface_http import HttpClient, HttpJudge
+from tests.golden.surface_websocket import Session
+
+# Asking these again at another height would do something a second time.
+_ONCE = ("broadcast_tx", "check_tx", "BroadcastTx", "/cosmos/tx/v1beta1/txs")
+
+
+@dataclass(slots=True)
+class Verdict:
+    """How a case came out; no lines means it agrees."""
+
+    case: Case
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def agrees(self) -> bool:
+        return not self.lines
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Verdicts of all cases, and files nobody could read."""
+
+    verdicts: list[Verdict]
+    unknown: list[str]
+
+
+@cache
+def outcome(golden: Path) -> Outcome:
+    """Everything recorded of the four surfaces, asked and judged; done once per process."""
+    return asyncio.run(_run(golden))
+
+
+async def _run(golden: Path) -> Outcome:
+    cases = find(golden)
+    recording = load(golden)
+    genesis = _genesis(golden)
+    timeline = Timeline(recording.blocks)
+    for listed in by_file(cases).values():
+        if listed[0].role is Role.FULL:
+            timeline.place(listed)
+    roles = {role: [case for case in cases if case.role is role] for role in Role}
+    verdicts: list[Verdict] = []
+    builders: dict[Role, Callable[[], RebuiltChain]] = {
+        Role.EMPTY: lambda: RebuiltChain(recording, genesis, Facts.gather(roles[Role.EMPTY])),
+        Role.PRUNED: lambda: pruned(recording, genesis, roles[Role.PRUNED]),
+        Role.FULL: lambda: RebuiltChain(recording, genesis, Facts.gather(roles[Role.FULL])),
+    }
+    for role, build in builders.items():
+        if not roles[role]:
+            continue
+        chain = build()
+        try:
+            async with served(chain) as node:
+                verdicts += await Asking(node).run(roles[role], moving=role is Role.FULL)
+        finally:
+            chain.close()
+    return Outcome(verdicts, unknown(golden))
+
+
+def _genesis(golden: Path) -> bytes:
+    for path in sorted((golden / "chain").rglob("*.json")):
+        data = path.read_bytes()
+        if b'"app_state"' in data and "app_state" in json.loads(data):
+            return data
+    raise AssertionError("no genesis among the recordings")
+
+
+class Asking:
+    """Puts cases to one node."""
+
+    def __init__(self, node: Served) -> None:
+        self._node = node
+        self._chain = node.chain
+        self._clients = {"rpc": HttpClient(node.rpc), "lcd": HttpClient(node.lcd)}
+        self._grpc = GrpcSurface(node.grpc, node.chain.registry)
+        self._judge = HttpJudge(node.chain.registry)
+        self._sessions: list[Session] = []
+        self._verdicts: dict[int, Verdict] = {}
+
+    async def run(self, cases: list[Case], *, moving: bool) -> list[Verdict]:
+        """Verdicts in the order of the cases; `moving` lets the chain go on while it is asked."""
+        try:
+            if moving:
+                await self._run_moving(cases)
+            else:
+                for case in cases:
+                    await self._ask(case)
+        finally:
+            for client in self._clients.values():
+                await client.close()
+            await self._grpc.close()
+        for case in cases:
+            self._verdicts.setdefault(id(case), Verdict(case, ["never asked"]))
+        return [self._verdicts[id(case)] for case in cases]
+
+    async def _run_moving(self, cases: list[Case]) -> None:
+        last = len(self._chain.blocks)
+        waiting: dict[int, list[Case]] = {}
+        for case in cases:
+            for height in case.heights:
+                waiting.setdefault(min(height, last), []).append(case)
+        while True:
+            height = self._chain.height
+            for case in waiting.get(height, []):
+                known = self._verdicts.get(id(case))
+                if known is None or not (known.agrees or _only_once(case)):
+                    await self._ask(case)
+            if height >= last:
+                break
+            self._chain.seal_next()
+            await self._play_on()
+        for session in self._sessions:
+            session.lines.append("the chain ended before the session did")
+            await self._finish(session)
+
+    async def _ask(self, case: Case) -> None:
+        if case.surface == "ws":
+            session = Session(case, self._judge)
+            await session.open(self._node.rpc)
+            self._sessions.append(session)
+            await self._play_on(only=session)
+            return
+        try:
+            lines = await self._lines(case)
+        except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+            lines = [f"no answer: {error!r}"]
+        before = self._verdicts.get(id(case))
+        if before is None or not lines:
+            self._verdicts[id(case)] = Verdict(case, lines)
+
+    async def _lines(self, case: Case) -> list[str]:
+        if case.request.get("tool") == "grpcurl":
+            return await judge_grpcurl(case, self._grpc, self._chain.registry)
+        if case.surface == "grpc":
+            return await self._grpc.judge(case)
+        asked = asyncio.ensure_future(self._clients[case.surface].ask(case.request))
+        if _waits_for_block(case):
+            await asyncio.sleep(0.1)
+            if not asked.done():
+                self._chain.seal_next()
+                await self._play_on()
+        return self._judge.judge(case, await asked)
+
+    async def _play_on(self, only: Session | None = None) -> None:
+        for session in [only] if only else list(self._sessions):
+            await session.advance(self._chain.height)
+            if session.finished:
+                await self._finish(session)
+
+    async def _finish(self, session: Session) -> None:
+        await session.close()
+        self._sessions = [other for other in self._sessions if other is not session]
+        self._verdicts[id(session.case)] = Verdict(session.case, session.lines)
+
+
+def _text(case: Case) -> str:
+    request: dict[str, Any] = case.request
+    return f"{request.get('method')} {request.get('path')} {str(request.get('body'))[:200]}"
+
+
+def _only_once(case: Case) -> bool:
+    text = _text(case)
+    return case.surface == "ws" or (any(name in text for name in _ONCE) and not text.startswith("GET /cosmos"))
+
+
+def _waits_for_block(case: Case) -> bool:
+    return "broadcast_tx_commit" in _text(case)
