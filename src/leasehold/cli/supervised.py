@@ -29,7 +29,7 @@ class Program:
     """What to run. `command` is given the descriptor its ready line is to be written to.
 
     A program that can't write one has `confirm`, which returns the ready line once the process answers; `prepare`
-    runs before each start.
+    runs before each start. What comes after an `awaited` program starts only once that is ready.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Program:
     farewell: signal.Signals = signal.SIGTERM
     prepare: Callable[[], Awaitable[None]] | None = None
     confirm: Callable[[Callable[[], bool]], Awaitable[str]] | None = None
+    awaited: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,16 +67,26 @@ class Supervisor:
                 raise result
 
     async def _start(self, tasks: list[asyncio.Task[None]]) -> None:
-        for child in self.children:
-            tasks.append(asyncio.create_task(child.run(), name=child.program.name))
-            ready = asyncio.create_task(child.ready.wait(), name=f"{child.program.name} ready")
-            try:
-                await self._stop_or_failure(tasks, ready)
-            finally:
-                ready.cancel()
+        waiting: list[asyncio.Task[bool]] = []
+        try:
+            for child in self.children:
+                tasks.append(asyncio.create_task(child.run(), name=child.program.name))
+                waiting.append(asyncio.create_task(child.ready.wait(), name=f"{child.program.name} ready"))
+                if child.program.awaited and not await self._all_ready(tasks, waiting):
+                    return
+            if await self._all_ready(tasks, waiting):
+                self._announce("all ready; Ctrl-C stops")
+        finally:
+            for task in waiting:
+                task.cancel()
+
+    async def _all_ready(self, tasks: Sequence[asyncio.Task[None]], waiting: Sequence[asyncio.Task[bool]]) -> bool:
+        """Whether everything became ready before a stop request or a program that gave up."""
+        for ready in waiting:
+            await self._stop_or_failure(tasks, ready)
             if self._stop.is_set() or any(task.done() for task in tasks):
-                return
-        self._announce("all ready; Ctrl-C stops")
+                return False
+        return True
 
     async def _stop_or_failure(self, tasks: Sequence[asyncio.Task[None]], *others: asyncio.Task[bool]) -> None:
         """Wait for a stop request, for a program to give up, or for one of the others."""

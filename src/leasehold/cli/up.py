@@ -105,4 +105,6 @@ def service_program(service: catalogue.Service, environment: dict[str, str]) -> 
             [sys.executable, "-m", "leasehold.cli.main", service.name, "--ready-fd", str(descriptor)]
         ),
         environment=environment,
+        # Everything else talks to the chain; nothing else waits for another.
+        awaited=service.name == "devnet",
     )
