@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -25,6 +26,7 @@ from leasehold.devnet.app.errors import StatusError
 from leasehold.devnet.state.versions import VersionedState
 
 HELD_OUT = "held out"
+_HASH = re.compile(r"[0-9A-Fa-f]{64}")
 _WASM = "cosmwasm.wasm.v1."
 # Messages that call into a contract; storing code or changing an admin does not.
 _CALLS = {"MsgInstantiateContract", "MsgInstantiateContract2", "MsgExecuteContract", "MsgMigrateContract"}
@@ -67,8 +69,8 @@ def load(golden: Path) -> Recording:
         _gather(document, recording)
         for state in document.get("states", []) if isinstance(document, dict) else []:
             recording.states[int(state["height"])] = state
-        if isinstance(document, dict) and not _is_replay(document):
-            _supply(document, supplied)
+        if not _is_replay(document):
+            _supply(document, recording, supplied)
     for block in blocks:
         if block["results"] == HELD_OUT and int(block["height"]) in supplied:
             block["results"] = supplied[int(block["height"])]
@@ -92,16 +94,32 @@ def _is_replay(document: Any) -> bool:
     return isinstance(blocks, list) and bool(blocks) and "last_commit_flags" in blocks[0]
 
 
-def _supply(document: dict[str, Any], supplied: dict[int, list[dict[str, Any]]]) -> None:
-    """Results of blocks whose own are held out: a list or a map of heights to results."""
-    for key in ("results", "blocks"):
-        listed = document.get(key)
-        if isinstance(listed, list):
-            for entry in listed:
-                if isinstance(entry, dict) and "height" in entry and isinstance(entry.get("results"), list):
-                    supplied[int(entry["height"])] = entry["results"]
-        elif isinstance(listed, dict) and all(height.isdigit() for height in listed):
-            supplied.update({int(height): results for height, results in listed.items() if isinstance(results, list)})
+def _supply(node: Any, recording: Recording, supplied: dict[int, list[dict[str, Any]]]) -> None:
+    """Results of blocks whose own are held out, by height or by hash, whatever they are wrapped in."""
+    if isinstance(node, list):
+        for value in node:
+            _supply(value, recording, supplied)
+        return
+    if not isinstance(node, dict):
+        return
+    if "height" in node and _are_results(node.get("results")):
+        supplied[int(node["height"])] = node["results"]
+        return
+    for key, value in node.items():
+        if key.isdigit() and _are_results(value):
+            supplied[int(key)] = value
+        elif _HASH.fullmatch(key) and _are_results([value]):
+            recording.transactions.setdefault(key.upper(), value)
+        else:
+            _supply(value, recording, supplied)
+
+
+def _are_results(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(item, dict) and {"code", "codespace", "log"} <= item.keys() for item in value)
+    )
 
 
 def _gather(node: Any, recording: Recording) -> None:

@@ -7,13 +7,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.golden.replay_checks import judge_checks, sent_transactions
 from tests.golden.replay_judgement import Judgement, Score, judge
 from tests.golden.replay_world import ReplayWorld, load
 
 pytestmark = pytest.mark.golden
 
 # Shares that must be reached; they only rise.
-FLOORS = {"transactions": 0.99, "blocks": 0.99, "updates": 1.0, "states": 1.0}
+FLOORS = {"transactions": 0.99, "blocks": 0.99, "updates": 1.0, "states": 1.0, "checks": 0.99, "simulations": 0.99}
 _SHOWN = 20
 
 
@@ -54,3 +55,18 @@ def test_validator_updates_are_those_recorded(judgement: Judgement, share: Calla
 def test_states_are_those_recorded(judgement: Judgement, share: Callable[[str, int, int], None]) -> None:
     """Balances, mint state, supply, pools, validators, rewards and delegations agree to the last digit."""
     _require("states", judgement.states, share)
+
+
+@cache
+def _checked(golden: Path) -> tuple[Score, Score]:
+    return judge_checks(ReplayWorld(load(golden)), sent_transactions(golden))
+
+
+def test_the_mempool_judges_as_recorded(golden: Path, share: Callable[[str, int, int], None]) -> None:
+    """Before its block every transaction is taken or refused with the recorded code, codespace and text."""
+    _require("checks", _checked(golden)[0], share)
+
+
+def test_simulations_end_as_recorded(golden: Path, share: Callable[[str, int, int], None]) -> None:
+    """Simulating the signed bytes gives the recorded events, or the recorded refusal."""
+    _require("simulations", _checked(golden)[1], share)

@@ -6,7 +6,7 @@ import base64
 from typing import Any
 
 from leasehold.chain.registry import Registry
-from leasehold.chain.transactions import LEGACY_AMINO_JSON, Transaction
+from leasehold.chain.transactions import LEGACY_AMINO_JSON, Transaction, UnsupportedSignMode
 from leasehold.core.addresses import decode
 from leasehold.core.clock import rfc3339
 from leasehold.devnet.app.coins import Coins, coins_text, from_proto
@@ -100,7 +100,7 @@ class Ante:
         if body.HasField("timeout_timestamp"):
             limit = body.timeout_timestamp.seconds * 10**9 + body.timeout_timestamp.nanos
             if limit and ctx.block.time_ns > limit:
-                now, then = rfc3339(ctx.block.time_ns), rfc3339(limit)
+                now, then = _go_time(ctx.block.time_ns), _go_time(limit)
                 raise TX_TIMEOUT(f"block time: {now}, timeout timestamp: {then}")
 
     def _charge_size(self, ctx: Context, tx: Transaction, params: Any) -> None:
@@ -251,9 +251,13 @@ class Ante:
                 f"signature verification failed; please verify account number ({number}), "
                 f"sequence ({account.sequence}) and chain-id ({chain_id})"
             )
+        try:
+            signed = verifier.sign_bytes(mode, signer)
+        except UnsupportedSignMode:
+            signed = b""
         return (
             f"signature verification failed; please verify account number ({number}) and chain-id ({chain_id}): "
-            f"(unable to verify single signer signature)"
+            f"(unable to verify single signer signature {signature.hex()} for signBytes {signed.hex()})"
         )
 
     def _check_unordered(self, ctx: Context, tx: Transaction, signers: list[bytes]) -> None:
@@ -273,9 +277,9 @@ class Ante:
             key = _UNORDERED + limit.to_bytes(8, "big") + signer
             with ctx.unmetered():
                 if ctx.store.get(key) is not None:
+                    text = self._modules.auth.text(signer)
                     raise INVALID_REQUEST(
-                        "failed to add unordered nonce: already used timeout "
-                        f"{limit} for address {signer.hex().upper()}"
+                        f"failed to add unordered nonce: sender {text} has already used timeout {limit}"
                     )
                 ctx.store.set(key, b"")
 
@@ -284,3 +288,8 @@ class Ante:
         end = _UNORDERED + ctx.block.time_ns.to_bytes(8, "big")
         for key in [key for key, _ in ctx.store.iterate(_UNORDERED, end)]:
             ctx.store.delete(key)
+
+
+def _go_time(nanoseconds: int) -> str:
+    """An instant as Go prints it."""
+    return rfc3339(nanoseconds).replace("T", " ").removesuffix("Z") + " +0000 UTC"

@@ -83,17 +83,21 @@ class Verifier:
             return self._verify_multi(key, mode_info.multi, signature, signer)
         mode = mode_info.single.mode
         try:
-            message = sign_bytes(
-                self.registry,
-                self.tx,
-                mode,
-                chain_id=signer.chain_id,
-                account_number=signer.account_number,
-                sequence=signer.sequence,
-            )
+            message = self.sign_bytes(mode, signer)
         except UnsupportedSignMode:
             return False
         return verify_bytes(key, mode, signature, message)
+
+    def sign_bytes(self, mode: int, signer: Signer) -> bytes:
+        """What a signer signs under a mode."""
+        return sign_bytes(
+            self.registry,
+            self.tx,
+            mode,
+            chain_id=signer.chain_id,
+            account_number=signer.account_number,
+            sequence=signer.sequence,
+        )
 
     def _verify_multi(self, key: Any, multi: Any, signature: bytes, signer: Signer) -> bool:
         if key.DESCRIPTOR.full_name != _MULTISIG:
