@@ -1,6 +1,6 @@
 -- One row whose number grows with every change, so that readers notice one by asking for a number.
 CREATE TABLE app_api.configuration (
-    only boolean PRIMARY KEY DEFAULT true CHECK (only),
+    single boolean PRIMARY KEY DEFAULT true CHECK (single),
     version bigint NOT NULL DEFAULT 0
 );
 INSERT INTO app_api.configuration DEFAULT VALUES;

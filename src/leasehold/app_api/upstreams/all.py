@@ -67,6 +67,10 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Upstreams]:
         lcd = Lcd(await chain(settings.chain.lcd_url or settings.url("lcd")))
         svm = await chain(url_of(settings, app.svm_url, "/svm"), "solana")
         svm.unconfigured = unconfigured
+        referral = await service(
+            "Referral", url_of(settings, app.referral_url, "/referral"), _bearer(app.referral_token)
+        )
+        referral.unconfigured = lambda: referral.fail("Referral service not configured")
         swap_key = {"authorization": app.swap_api_key} if app.swap_api_key else {}
         upstreams = Upstreams(
             node=Node(rpc, clock),
@@ -74,9 +78,7 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Upstreams]:
             reads=ChainReads(lcd),
             data=DataApi(await service("ETL", app.data_api_url or settings.url("data_api"), {})),
             swap=SwapProvider(await service("Skip", url_of(settings, app.swap_url, "/swap"), swap_key)),
-            referral=ReferralService(
-                await service("Referral", url_of(settings, app.referral_url, "/referral"), _bearer(app.referral_token))
-            ),
+            referral=ReferralService(referral),
             payments=PaymentsManager(
                 await service(
                     "ZeroInterest", url_of(settings, app.payments_url, "/payments"), _bearer(app.payments_token)

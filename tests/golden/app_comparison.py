@@ -1,0 +1,224 @@
+"""Comparing an answer of ours with a recorded one: equal, order aside where it is unstable, less the listed rules.
+
+Every rule and every exception stands in `exceptions.toml` under `[[app]]` with its reason. A row with `rule` switches a
+rule of this module on; any other row names cases by `file`, `case` and `path` (regular expressions) and says what we
+answer instead: a `status`, members to `ignore`, elements to leave out (`without`), or that ours may say more (`more`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+EXCEPTIONS = Path(__file__).with_name("exceptions.toml")
+IGNORED = frozenset(("uptime_seconds", "latency_ms", "updated_at"))
+_DECIMAL = re.compile(r"-?\d+\.\d+|-?\d+")
+_LEAK = re.compile(r"https?://|: HTTP \d{3} [A-Za-z ]+( - |: )|: error (sending|decoding)|builder error|SOLANA_RPC_URL")
+FILLED = frozenset(
+    (
+        "amount_usd",
+        "total_usd",
+        "liquidation_price",
+        "deposited_usd",
+        "total_deposited_usd",
+        "total_collateral_usd",
+        "total_debt_usd",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One exception."""
+
+    reason: str
+    rule: str = ""
+    file: str = ".*"
+    case: str = ".*"
+    path: str = ".*"
+    status: int = 0
+    ignore: tuple[str, ...] = ()
+    without: tuple[dict[str, str], ...] = ()
+    more: bool = False
+
+    def fits(self, file: str, case: dict[str, Any]) -> bool:
+        return (
+            not self.rule
+            and re.fullmatch(self.file, file) is not None
+            and re.fullmatch(self.case, case["case"]) is not None
+            and re.fullmatch(self.path, case["request"]["path"]) is not None
+        )
+
+
+@cache
+def rows() -> tuple[Row, ...]:
+    listed = tomllib.loads(EXCEPTIONS.read_text()).get("app", []) if EXCEPTIONS.exists() else []
+    found = []
+    for entry in listed:
+        entry = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
+        if not entry.get("reason"):
+            raise ValueError(f"an exception needs a reason: {entry}")
+        found.append(Row(**entry))
+    unknown = {row.rule for row in found if row.rule} - RULES
+    if unknown:
+        raise ValueError(f"no such rules: {sorted(unknown)}")
+    return tuple(found)
+
+
+RULES = frozenset(("envelopes", "no-leaks", "exact-decimals", "filled", "picks", "no-html"))
+
+
+@cache
+def switched_on(rule: str) -> bool:
+    return any(row.rule == rule for row in rows())
+
+
+@dataclass
+class Comparison:
+    """Collects differences."""
+
+    unstable: bool
+    more: bool
+    ignore: frozenset[str]
+    found: list[str] = field(default_factory=list)
+
+    def compare(self, theirs: Any, ours: Any, place: str = "$") -> None:
+        name = place.rpartition(".")[2]
+        if name in IGNORED or name in self.ignore:
+            return
+        if self._filled(name, theirs, ours) or self._equal_text(name, theirs, ours):
+            return
+        if isinstance(theirs, dict) and isinstance(ours, dict):
+            for key in theirs.keys() - ours.keys():
+                self.found.append(f"{place}.{key} is missing, recorded {_short(theirs[key])}")
+            for key in () if self.more else ours.keys() - theirs.keys():
+                if key not in self.ignore:
+                    self.found.append(f"{place}.{key} is extra: {_short(ours[key])}")
+            for key in theirs.keys() & ours.keys():
+                self.compare(theirs[key], ours[key], f"{place}.{key}")
+        elif isinstance(theirs, list) and isinstance(ours, list):
+            self._lists(theirs, ours, place)
+        elif type(theirs) is bool or type(ours) is bool or theirs is None or ours is None:
+            if theirs is not ours:
+                self.found.append(f"{place}: recorded {_short(theirs)}, ours {_short(ours)}")
+        elif theirs != ours:
+            self.found.append(f"{place}: recorded {_short(theirs)}, ours {_short(ours)}")
+
+    def _lists(self, theirs: list[Any], ours: list[Any], place: str) -> None:
+        if len(theirs) != len(ours):
+            self.found.append(f"{place}: recorded {len(theirs)} elements, ours {len(ours)}")
+            return
+        if self.unstable:
+            theirs, ours = sorted(theirs, key=_order), sorted(ours, key=_order)
+        for index, (one, other) in enumerate(zip(theirs, ours, strict=True)):
+            self.compare(one, other, f"{place}[{index}]")
+
+    def _filled(self, name: str, theirs: Any, ours: Any) -> bool:
+        empty = theirs is None or theirs in ("0", "0.00")
+        return switched_on("filled") and name in FILLED and empty and isinstance(ours, str)
+
+    def _equal_text(self, name: str, theirs: Any, ours: Any) -> bool:
+        if not isinstance(theirs, str) or not isinstance(ours, str) or theirs == ours:
+            return False
+        if switched_on("picks") and self.unstable and name == "key":
+            return theirs.partition("@")[0] == ours.partition("@")[0]
+        if switched_on("exact-decimals") and _DECIMAL.fullmatch(theirs) and _DECIMAL.fullmatch(ours):
+            one, other = Decimal(theirs), Decimal(ours)
+            return "." in theirs + ours and abs(one - other) <= abs(one) * Decimal("1e-12")
+        return False
+
+
+def differences(file: str, case: dict[str, Any], status: int, headers: dict[str, str], body: bytes) -> list[str]:
+    """What is wrong with an answer of ours, given the recorded one."""
+    recorded = case["response"]
+    fitting = [row for row in rows() if row.fits(file, case)]
+    expected = next((row.status for row in fitting if row.status), 0)
+    theirs_status, kind = recorded["status"], recorded["body_kind"]
+    if expected:
+        return [] if status == expected else [f"status {status}, expected {expected} instead of {theirs_status}"]
+    if kind == "text" and theirs_status == 200 and "<!doctype html>" in recorded["body"] and switched_on("no-html"):
+        return [] if status == 404 else [f"status {status} for a path nobody declared"]
+    if kind in ("text", "empty") and 400 <= theirs_status < 500 and switched_on("envelopes"):
+        wanted = 400 if theirs_status == 422 else theirs_status
+        return [] if status == wanted and _is_envelope(body) else [f"status {status}, recorded {theirs_status}"]
+    if status != theirs_status:
+        return [f"status {status}, recorded {theirs_status}: {body[:200]!r}"]
+    wrong = [
+        f"header {name}: recorded {value}, ours {headers.get(name)}"
+        for name, value in recorded["headers"].items()
+        if name == "cache-status" and headers.get(name) != value
+    ]
+    if case["request"]["method"] in ("HEAD", "OPTIONS") or kind == "empty":
+        return wrong
+    ours = json.loads(body)
+    theirs = recorded["body"]
+    for row in fitting:
+        for left_out in row.without:
+            theirs, ours = _without(theirs, left_out), _without(ours, left_out)
+    if status >= 400:
+        return wrong + _errors(theirs, ours)
+    comparison = Comparison(
+        unstable=bool(case.get("order_unstable")),
+        more=any(row.more for row in fitting),
+        ignore=frozenset(name for row in fitting for name in row.ignore),
+    )
+    comparison.compare(theirs, ours)
+    return wrong + comparison.found
+
+
+def _errors(theirs: Any, ours: Any) -> list[str]:
+    one, other = theirs["error"], ours["error"]
+    wrong = [
+        f"error.{name}: recorded {one.get(name)!r}, ours {other.get(name)!r}"
+        for name in ("code", "field", "retry_after")
+        if one.get(name) != other.get(name)
+    ]
+    leaks = switched_on("no-leaks") and _LEAK.search(one["message"])
+    if not leaks and one["message"] != other["message"]:
+        wrong.append(f"error.message: recorded {one['message']!r}, ours {other['message']!r}")
+    return wrong
+
+
+def _without(value: Any, left_out: dict[str, str]) -> Any:
+    """The value without those elements of a member's list whose members have the given texts."""
+    member = left_out["member"]
+    if not isinstance(value, dict) or member not in value:
+        return value
+    conditions = {key: text for key, text in left_out.items() if key != "member"}
+    kept = [one for one in value[member] if any(str(_at(one, key)) != text for key, text in conditions.items())]
+    return {**value, member: kept}
+
+
+def _at(value: Any, path: str) -> Any:
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _is_envelope(body: bytes) -> bool:
+    if not body:
+        return True
+    try:
+        return set(json.loads(body)["error"]) >= {"code", "message"}
+    except (ValueError, TypeError, KeyError):
+        return False
+
+
+def _order(value: Any) -> str:
+    """A key that sorts equal content the same, whatever the members that may differ say."""
+    if isinstance(value, dict):
+        named = [str(value[key]) for key in ("address", "protocol", "denom", "ticker", "network", "id") if key in value]
+        if named:
+            return "|".join(named)
+    return json.dumps(value, sort_keys=True)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) < 160 else text[:160] + "…"

@@ -1,0 +1,243 @@
+"""The application API agrees with recorded answers of the public service, given the same upstream answers.
+
+Files are found by content, so that another set (LEASEHOLD_GOLDEN) is judged the same way; results also go to
+LEASEHOLD_GOLDEN_REPORT, one JSON line per file. Requests that change something belong to later issues and are counted
+apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from tests.golden.app_comparison import differences
+from tests.golden.app_world import RecordedWorld, replayed
+from yarl import URL
+
+from leasehold.app_api import service
+from leasehold.app_api.api import assemble
+from leasehold.app_api.app import App
+from leasehold.app_api.upstreams import all as upstreams
+from leasehold.app_api.upstreams.transport import Manners
+from leasehold.core.clock import SystemClock
+from leasehold.core.configuration import load
+from leasehold.core.metrics import Metrics
+from leasehold.core.settings import Settings
+from leasehold.serving.application import Application
+from leasehold.serving.service import serving
+from leasehold.storage import migrations
+
+SHARED = Path(__file__).parents[3] / "shared" / "golden"
+ROOT = Path(os.environ.get("LEASEHOLD_GOLDEN") or SHARED)
+READS = frozenset(("GET", "HEAD", "OPTIONS"))
+LATER = ("/api/admin", "/ws", "/a.css")
+SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What the world is like while a file's requests are made."""
+
+    gated: bool = True
+    refused: bool = False
+    then: str = "good"
+    optional: bool = True
+    limited: bool = False
+
+
+SCENES = {
+    "cold_upstream_refused": Scene(refused=True),
+    "cold_no_gated_files": Scene(gated=False),
+    "services_not_configured": Scene(optional=False),
+    "upstream_500": Scene(then="500"),
+    "upstream_garbage": Scene(then="garbage"),
+    "upstream_hang": Scene(then="hang"),
+    "rate_limit_cors": Scene(limited=True),
+}
+
+
+def _recordings() -> list[Path]:
+    """Files of cases that are HTTP exchanges with the application API."""
+    found = []
+    for path in sorted(ROOT.rglob("*.json")) if ROOT.is_dir() else []:
+        with path.open("rb") as file:
+            opening = file.read(600)
+        if b'"cases"' in opening and b'"request"' in opening:
+            cases = json.loads(path.read_bytes())["cases"]
+            if path.stem in SCENES or any("upstream" in case and "response" in case for case in cases):
+                found.append(path)
+    return found
+
+
+RECORDINGS = _recordings()
+pytestmark = [
+    pytest.mark.golden,
+    pytest.mark.skipif(not RECORDINGS, reason="no recordings of the application API: set LEASEHOLD_GOLDEN"),
+]
+
+
+def _settings(base: str, database: str, world: RecordedWorld, scene: Scene, gated: Path) -> Settings:
+    settings = load(profile="nolus").settings
+    contracts = world.world["contracts"]
+    optional = base if scene.optional else upstreams.OFF
+    wide = replace(settings.limits, reads_burst=100_000, reads_per_second=100_000.0)
+    limited = replace(settings.limits, trusted_proxies=("127.0.0.0/8",))
+    return replace(
+        settings,
+        chain=replace(settings.chain, rpc_urls=(base,), lcd_url=base, admin_contract=contracts["admin"]),
+        database=replace(settings.database, url=database),
+        limits=limited if scene.limited else wide,
+        app_api=replace(
+            settings.app_api,
+            data_api_url=base,
+            swap_url=base,
+            swap_api_key="swapkey",
+            referral_url=optional,
+            referral_token="reftoken",
+            payments_url=optional,
+            payments_token="zitoken",
+            svm_url=f"{base}/sol" if scene.optional else upstreams.OFF,
+            dispatcher_contract=contracts["dispatcher"],
+            gated_folder=str(gated),
+            cors_origins=("https://app.example",) if scene.limited else ("*",),
+        ),
+    )
+
+
+def _gated_folder(folder: Path, world: RecordedWorld) -> Path:
+    """The recorded documents and locales as files."""
+    (folder / "locales").mkdir(parents=True)
+    for name, content in world.world["gated_files"].items():
+        (folder / name).write_text(json.dumps(content))
+    files = dict(world.world["locale_files"])
+    listed = files["languages.json"]["languages"]
+    known = {one["key"] for one in listed}
+    # The recorded service serves any file of the folder; ours only languages that are listed.
+    extra = [name[:-5] for name in files if name[:-5] not in known | {"languages", "audit", "pending"}]
+    listed = [*listed, *({"key": key, "label": key, "is_source": False, "is_active": True} for key in extra)]
+    files["languages.json"] = {"languages": listed}
+    for name, content in files.items():
+        (folder / "locales" / name).write_text(json.dumps(content))
+    return folder
+
+
+@asynccontextmanager
+async def staged(database: str, scene: Scene, folder: Path) -> AsyncIterator[tuple[str, App, RecordedWorld]]:
+    """Our application API in front of the recorded world."""
+    world = RecordedWorld(ROOT / "app", ROOT, SHARED / "app")
+    async with replayed(world) as base:
+        if scene.refused:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                base = f"http://127.0.0.1:{free.getsockname()[1]}"
+        gated = _gated_folder(folder / "gated", world) if scene.gated else folder / "none"
+        settings = _settings(base, database, world, scene, gated)
+        app = assemble(settings, SystemClock())
+        metrics = Metrics()
+        graphs = []
+
+        @asynccontextmanager
+        async def lifespan() -> AsyncIterator[None]:
+            async with service.running(app, metrics) as graph:
+                graphs.append(graph)
+                yield
+
+        application = Application(
+            app.registry,
+            limits=settings.limits,
+            snapshots=app.snapshots,
+            metrics=metrics,
+            cors_origins=settings.app_api.cors_origins,
+            lifespan=lifespan,
+        )
+        async with serving(application, grace_seconds=1) as running:
+            if scene.gated and not scene.refused:
+                async with asyncio.timeout(20):
+                    await graphs[0].settled()
+            else:
+                await asyncio.sleep(0.7)
+            world.mode = scene.then
+            yield running.url, app, world
+
+
+async def _ask(session: aiohttp.ClientSession, base: str, request: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+    async with session.request(
+        request["method"],
+        URL(base + request["path"], encoded=True),
+        headers=request["headers"],
+        allow_redirects=False,
+    ) as response:
+        body = await response.read()
+        return response.status, {name.lower(): value for name, value in response.headers.items()}, body
+
+
+def _report(result: dict[str, Any]) -> None:
+    target = os.environ.get("LEASEHOLD_GOLDEN_REPORT")
+    if target:
+        with Path(target).open("a") as file:
+            file.write(json.dumps(result) + "\n")
+
+
+@pytest.fixture
+def short_tempers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Upstreams that hang are given up soon."""
+    monkeypatch.setattr(upstreams, "CHAIN", Manners(seconds=1.0, at_once=256))
+    monkeypatch.setattr(upstreams, "SERVICE", Manners(seconds=1.0, at_once=64))
+    monkeypatch.setattr("leasehold.app_api.resources.health.PROBE_SECONDS", 0.8)
+
+
+@pytest.mark.usefixtures("short_tempers")
+@pytest.mark.parametrize("path", RECORDINGS or [Path("none.json")], ids=lambda path: path.stem)
+async def test_recording(path: Path, database: str, tmp_path: Path, share: Callable[[str, int, int], None]) -> None:
+    """Every recorded read is answered as recorded, less the listed exceptions."""
+    scene = SCENES.get(path.stem, Scene())
+    cases = json.loads(path.read_bytes())["cases"]
+    reads = [
+        case for case in cases if case["request"]["method"] in READS and not case["request"]["path"].startswith(LATER)
+    ]
+    if not reads:
+        pytest.skip("only requests that change something")
+    wrong: list[str] = []
+    good = 0
+    async with (
+        staged(database, scene, tmp_path) as (base, _, world),
+        aiohttp.ClientSession(auto_decompress=True) as session,
+    ):
+        if scene.limited:
+            for _ in range(52):
+                await _ask(session, base, reads[0]["request"])
+        for case in reads:
+            status, headers, body = await _ask(session, base, case["request"])
+            found = differences(path.name, case, status, headers, body)
+            good += not found
+            wrong += [f"{case['case']}: {text}" for text in found]
+        unanswered = sorted(set(world.unanswered))
+    _report(
+        {
+            "folder": "app",
+            "file": path.name,
+            "agreed": good,
+            "total": len(reads),
+            "later": len(cases) - len(reads),
+            "differences": wrong[:SHOWN],
+            "unanswered": unanswered,
+        }
+    )
+    share(f"app/{path.name} reads", good, len(reads))
+    assert not wrong, "\n".join(line[:1500] for line in wrong[:SHOWN])
+
+
+async def test_migrations_apply_once(database: str) -> None:
+    """The schema of the application API is made by its migrations, and a second start changes nothing."""
+    files = migrations.of_package("leasehold.app_api")
+    assert await migrations.apply(database, schema=service.SCHEMA, migrations=files) == files
+    assert await migrations.apply(database, schema=service.SCHEMA, migrations=files) == []
