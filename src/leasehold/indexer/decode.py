@@ -37,6 +37,7 @@ READ = frozenset(
         MULTI_SEND,
         IBC_TRANSFER,
         IBC_RECEIVE,
+        IBC_ACKNOWLEDGE,
         VOTE,
         VOTE_LEGACY,
         DELEGATE,

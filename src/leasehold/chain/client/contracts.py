@@ -31,7 +31,7 @@ def smart_request(contract: str, query: Any) -> tuple[str, bytes]:
 
 def decode_smart_answer(answer: bytes) -> Any:
     """JSON inside the answer to a contract query."""
-    return msgspec.json.decode(_members(answer).get(1, [b"null"])[0])
+    return msgspec.json.decode(members(answer).get(1, [b"null"])[0])
 
 
 async def all_balances(reader: StateReader, address: str, height: int = 0) -> dict[str, int]:
@@ -40,8 +40,8 @@ async def all_balances(reader: StateReader, address: str, height: int = 0) -> di
     request = _field(1, address.encode()) + _field(2, b"\x18\xe8\x07")
     answer = await reader.abci_query(_BALANCES, request, height)
     balances = {}
-    for coin in _members(answer).get(1, []):
-        parts = _members(coin)
+    for coin in members(answer).get(1, []):
+        parts = members(coin)
         balances[parts[1][0].decode()] = int(parts.get(2, [b"0"])[0])
     return balances
 
@@ -70,7 +70,7 @@ def _read_varint(data: bytes, position: int) -> tuple[int, int]:
         shift += 7
 
 
-def _members(data: bytes) -> dict[int, list[bytes]]:
+def members(data: bytes) -> dict[int, list[bytes]]:
     """Length-delimited members of a protobuf message by field number; others are skipped."""
     members: dict[int, list[bytes]] = {}
     position = 0
