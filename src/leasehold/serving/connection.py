@@ -6,7 +6,6 @@ It reaches into uvicorn's internals, so it is written for one version of it, whi
 
 from __future__ import annotations
 
-import socket
 from typing import Any, ClassVar
 
 import httptools
@@ -21,7 +20,6 @@ from leasehold.serving.envelopes import (
     URI_TOO_LONG,
     Problem,
 )
-from leasehold.serving.memoryfiles import MemoryFile, send
 from leasehold.serving.watch import Watch
 from leasehold.serving.wires import Waiting, render_problem
 
@@ -29,8 +27,6 @@ WRITTEN_FOR_UVICORN = "0.54.0"
 MAX_TARGET = 8192
 MAX_HEADERS = 100
 WRITE_BUFFER = 256 * 1024
-# Up to here copying the body behind its head costs no more than a vectored write.
-SMALL_BODY = 24 * 1024
 LINGER_BYTES = 4 * 1024 * 1024
 
 # Where the parser stands in the current message; plain numbers, because they are compared several times a request.
@@ -92,9 +88,6 @@ class Connection(HttpToolsProtocol):
         self.body_bytes = 0
         self.lingered = 0
         self.peer = ""
-        self.descriptor = -1
-        # The same socket as the transport's, made for the first large body; never closed from here.
-        self.socket: socket.socket | None = None
         self.limit_key: str | None = None
         self.behind_proxy = False
 
@@ -107,9 +100,6 @@ class Connection(HttpToolsProtocol):
         self.peer = self.client[0] if self.client else ""
         self.behind_proxy = limiter.is_proxy(self.peer)
         self.limit_key = limiter.key(self.peer)
-        plain = transport.get_extra_info("sslcontext") is None
-        if plain and (bare := transport.get_extra_info("socket")) is not None:
-            self.descriptor = bare.fileno()
         self.watch.connections.add(self)
         self.application.measures.fast.connections = len(self.watch.connections)
         if len(self.watch.connections) > self.watch.max_connections:
@@ -125,10 +115,6 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _forget(self) -> None:
-        if self.socket is not None:
-            self.socket.detach()
-            self.socket = None
-        self.descriptor = -1
         self.watch.connections.discard(self)
         self.application.measures.fast.connections = len(self.watch.connections)
 
@@ -356,41 +342,3 @@ class Connection(HttpToolsProtocol):
         if not cycle.response_started:
             self.transport.writelines(waiting.parts)
         self.depart()
-
-    def _deliver(
-        self, head: bytes, request_id: bytes, body: bytes, keep_alive: bool, file: MemoryFile | None = None
-    ) -> None:
-        """Write an answer now, or put it behind those that are not out yet."""
-        self.server_state.total_requests += 1
-        end = b"\r\n\r\n" if keep_alive else b"\r\nconnection: close\r\n\r\n"
-        head = b"".join((head, self.watch.date_line, b"x-request-id: ", request_id, end))
-        started = self.started
-        if self.pipeline or self.flow.write_paused or (started is not None and not started.response_complete):
-            self.pipeline.appendleft((Waiting((head, body), not keep_alive), None))  # type: ignore[arg-type]
-            self.flow.pause_reading()
-            return
-        self.deadline = self.watch.idle_deadline
-        if len(body) < SMALL_BODY:
-            self.transport.write(head + body)
-        elif file is not None and self.descriptor >= 0 and not self.transport.get_write_buffer_size():
-            self._send_file(head, body, file)
-        else:
-            self.transport.writelines((head, body))
-        if not keep_alive:
-            self.transport.close()
-
-    def _send_file(self, head: bytes, body: bytes, file: MemoryFile) -> None:
-        """Send past the transport, which holds nothing back just now, and leave it what the socket does not take."""
-        try:
-            if self.socket is None:
-                self.socket = socket.socket(fileno=self.descriptor)
-            sent = send(self.socket, head, len(body), file)
-        except OSError:
-            # The peer is gone; the transport will be told the same.
-            self.transport.abort()
-            return
-        rest = sent - len(head)
-        if rest < 0:
-            self.transport.writelines((head[sent:], body))
-        elif rest < len(body):
-            self.transport.write(memoryview(body)[rest:])

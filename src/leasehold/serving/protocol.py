@@ -7,17 +7,19 @@ nothing but the bytes, this decides nothing that the parser would decide otherwi
 
 from __future__ import annotations
 
+import socket
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from leasehold.serving.application import Application
 from leasehold.serving.connection import IDLE, MAX_HEADERS, Connection
 from leasehold.serving.envelopes import problem_of
 from leasehold.serving.measures import FastPath
+from leasehold.serving.memoryfiles import MemoryFile, send
 from leasehold.serving.negotiation import not_modified
 from leasehold.serving.snapshots import Snapshot, SnapshotTable
 from leasehold.serving.watch import Watch
-from leasehold.serving.wires import lines, render, render_problem
+from leasehold.serving.wires import Waiting, lines, render, render_problem
 
 MEMO_ENTRIES = 2048
 MEMO_BYTES = 1024
@@ -46,10 +48,25 @@ class SnapshotProtocol(Connection):
     table: ClassVar[SnapshotTable]
     counts: ClassVar[FastPath]
     ask: Ask | None = None
+    descriptor = -1
+    # The same socket as the transport's, made for the first large body; never closed from here.
+    bare: socket.socket | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        if transport.get_extra_info("sslcontext") is None and (own := transport.get_extra_info("socket")) is not None:
+            self.descriptor = own.fileno()
+        super().connection_made(transport)
+
+    def _forget(self) -> None:
+        if self.bare is not None:
+            self.bare.detach()
+            self.bare = None
+        self.descriptor = -1
+        super()._forget()
 
     def data_received(self, data: bytes) -> None:
         ask = self.memo.get(data)
-        if ask is not None and self.state == IDLE and not self.ending and not self.behind_proxy:
+        if ask is not None and self.state == IDLE and not self.behind_proxy:
             snapshot = self.table.entries.get(ask.target)
             if snapshot is not None:
                 self._reply(ask, snapshot, self.limit_key, self.application.ids.fresh(), True)
@@ -109,12 +126,14 @@ class SnapshotProtocol(Connection):
         return True
 
     def _reply(self, ask: Ask, snapshot: Snapshot, key: str | None, request_id: bytes, keep_alive: bool) -> None:
+        """Answer from a snapshot; one function, because calls are what the fast path spends its time on."""
         application = self.application
         counts = self.counts
         wire = snapshot.rendered.get(ask.accept)
         if wire is None:
             wire = render(application, ask.target, snapshot, ask.accept)
         body = b""
+        file = None
         if key is not None and wire.bucket is not None and (wait := wire.bucket.take(key, application.limiter.now())):
             counts.limited += 1
             head, body = render_problem(application, problem_of(application.limiter.refusal(wait)), ask.origin)
@@ -126,12 +145,45 @@ class SnapshotProtocol(Connection):
                 counts.full += 1
                 head = wire.full
                 body = wire.body
+                file = wire.file
             if not application.cors.any:
                 head += lines(application.cors.headers(ask.origin))
         if ask.head_only:
             body = b""
+            file = None
         counts.body_bytes += len(body)
-        self._deliver(head, request_id, body, keep_alive, wire.file if body is wire.body else None)
+        self.server_state.total_requests += 1
+        end = b"\r\n\r\n" if keep_alive else b"\r\nconnection: close\r\n\r\n"
+        started = self.started
+        if self.pipeline or self.flow.write_paused or (started is not None and not started.response_complete):
+            head = b"".join((head, self.watch.date_line, b"x-request-id: ", request_id, end))
+            self.pipeline.appendleft((Waiting((head, body), not keep_alive), None))  # type: ignore[arg-type]
+            self.flow.pause_reading()
+            return
+        self.deadline = self.watch.idle_deadline
+        if file is None or self.descriptor < 0 or self.transport.get_write_buffer_size():
+            self.transport.write(b"".join((head, self.watch.date_line, b"x-request-id: ", request_id, end, body)))
+        else:
+            head = b"".join((head, self.watch.date_line, b"x-request-id: ", request_id, end))
+            self._send_file(head, body, file)
+        if not keep_alive:
+            self.transport.close()
+
+    def _send_file(self, head: bytes, body: bytes, file: MemoryFile) -> None:
+        """Send past the transport, which holds nothing back just now, and leave it what the socket does not take."""
+        try:
+            if self.bare is None:
+                self.bare = socket.socket(fileno=self.descriptor)
+            sent = send(self.bare, head, len(body), file)
+        except OSError:
+            # The peer is gone; the transport will be told the same.
+            self.transport.abort()
+            return
+        rest = sent - len(head)
+        if rest < 0:
+            self.transport.writelines((head[sent:], body))
+        elif rest < len(body):
+            self.transport.write(memoryview(body)[rest:])
 
 
 def bound(application: Application, watch: Watch, *, fast_path: bool) -> type[Connection]:
