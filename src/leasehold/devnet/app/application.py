@@ -78,6 +78,8 @@ class ChainApplication:
         self.modules: Modules = assemble(identity, registry, self)
         self.params = abci.ConsensusParams()
         self.chain_id = identity.chain_id
+        self._beginning = self.modules.ordered(BEGIN_ORDER)
+        self._ending = self.modules.ordered(END_ORDER)
         self._ante = Ante(registry, self.modules)
         self._scalars = ScalarCheck(registry)
         self._handlers: dict[str, Handler] = {}
@@ -192,12 +194,12 @@ class ChainApplication:
         ctx = Context(overlay, block, Mode.BLOCK)
         overlay.set(_BLOCK, msgspec.msgpack.encode(_BlockRecord(block.height, block.time_ns, block.proposer)))
         self._ante.drop_expired(ctx)
-        for module in self.modules.ordered(BEGIN_ORDER):
+        for module in self._beginning:
             module.begin_block(ctx)
         events = _marked(ctx.events, "BeginBlock")
         results = [self._deliver(overlay, block, tx, index) for index, tx in enumerate(request.txs)]
         ctx = Context(overlay, block, Mode.BLOCK)
-        for module in self.modules.ordered(END_ORDER):
+        for module in self._ending:
             module.end_block(ctx)
         events += _marked(ctx.events, "EndBlock")
         staking = getattr(self.modules, "staking", None)

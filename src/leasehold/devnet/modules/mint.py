@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -29,6 +30,7 @@ class Minter(msgspec.Struct, array_like=True):
     annual: int
 
 
+@lru_cache(maxsize=16)
 def emitted(months: int) -> int:
     """Base units emitted up to a scaled number of months: the integral of the emission curve, truncated."""
     value = multiply(

@@ -87,7 +87,7 @@ class Slashing(Module):
     def _note(self, ctx: Context, vote: VoteInfo, params: Any) -> None:
         """Count a signature or its absence, and jail who was absent too often."""
         staking = self.modules.staking
-        validator = staking.find_by_consensus(ctx, vote.address)
+        validator = staking.seen_by_consensus(ctx, vote.address)
         info = self.find_info(ctx, vote.address)
         if validator is None or validator.jailed or info is None:
             return

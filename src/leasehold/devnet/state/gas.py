@@ -48,7 +48,7 @@ class GasMeter:
 
 
 class MeteredStore:
-    """A store whose accesses are charged to a meter."""
+    """A store whose accesses are charged to a meter: at once while there is gas, step by step where it runs out."""
 
     __slots__ = ("_store", "meter")
 
@@ -57,14 +57,26 @@ class MeteredStore:
         self.meter = meter
 
     def get(self, key: bytes) -> bytes | None:
-        self.meter.consume(READ_FLAT, "ReadFlat")
         value = self._store.get(key)
-        self.meter.consume(READ_BYTE * (len(key) + len(value or b"")), "ReadPerByte")
+        meter = self.meter
+        size = READ_BYTE * (len(key) + len(value or b""))
+        used = meter.used + READ_FLAT + size
+        if meter.limit is None or used <= meter.limit:
+            meter.used = used
+        else:
+            meter.consume(READ_FLAT, "ReadFlat")
+            meter.consume(size, "ReadPerByte")
         return value
 
     def set(self, key: bytes, value: bytes) -> None:
-        self.meter.consume(WRITE_FLAT, "WriteFlat")
-        self.meter.consume(WRITE_BYTE * (len(key) + len(value)), "WritePerByte")
+        meter = self.meter
+        size = WRITE_BYTE * (len(key) + len(value))
+        used = meter.used + WRITE_FLAT + size
+        if meter.limit is None or used <= meter.limit:
+            meter.used = used
+        else:
+            meter.consume(WRITE_FLAT, "WriteFlat")
+            meter.consume(size, "WritePerByte")
         self._store.set(key, value)
 
     def delete(self, key: bytes) -> None:
@@ -74,7 +86,13 @@ class MeteredStore:
     def iterate(
         self, start: bytes = b"", end: bytes | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
+        meter = self.meter
         for key, value in self._store.iterate(start, end, reverse=reverse):
-            self.meter.consume(READ_BYTE * (len(key) + len(value)), "ValuePerByte")
-            self.meter.consume(NEXT_FLAT, "IterNextFlat")
+            size = READ_BYTE * (len(key) + len(value))
+            used = meter.used + NEXT_FLAT + size
+            if meter.limit is None or used <= meter.limit:
+                meter.used = used
+            else:
+                meter.consume(size, "ValuePerByte")
+                meter.consume(NEXT_FLAT, "IterNextFlat")
             yield key, value

@@ -7,8 +7,8 @@ prefix of it, or a past height.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 from sortedcontainers import SortedList
 
@@ -41,20 +41,23 @@ def prefix_end(prefix: bytes) -> bytes | None:
     return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None
 
 
+# Stands for "not written", which None does not: a deletion is a write.
+_ABSENT: Any = object()
+
+
 class OrderedMap:
     """The base map: a dict for lookups beside a sorted list of keys for order."""
 
-    __slots__ = ("_keys", "_values")
+    __slots__ = ("_keys", "_values", "get")
 
     def __init__(self) -> None:
         self._values: dict[bytes, bytes] = {}
         self._keys: SortedList[bytes] = SortedList()
+        # Reads outnumber everything else: the dict answers them without a call in between.
+        self.get: Callable[[bytes], bytes | None] = self._values.get
 
     def __len__(self) -> int:
         return len(self._values)
-
-    def get(self, key: bytes) -> bytes | None:
-        return self._values.get(key)
 
     def set(self, key: bytes, value: bytes) -> None:
         if key not in self._values:
@@ -74,23 +77,23 @@ class OrderedMap:
 
     def load(self, pairs: Iterator[tuple[bytes, bytes]]) -> None:
         """Fill an empty map; much faster than setting one by one."""
-        self._values = dict(pairs)
+        self._values.update(pairs)
         self._keys = SortedList(self._values)
 
 
 class Overlay:
     """Writes buffered over a parent, kept by `write()` or thrown away by forgetting the overlay."""
 
-    __slots__ = ("_parent", "writes")
+    __slots__ = ("_below", "_parent", "writes")
 
     def __init__(self, parent: Reader) -> None:
         self._parent = parent
+        self._below = parent.get
         self.writes: dict[bytes, bytes | None] = {}
 
     def get(self, key: bytes) -> bytes | None:
-        if key in self.writes:
-            return self.writes[key]
-        return self._parent.get(key)
+        found = self.writes.get(key, _ABSENT)
+        return self._below(key) if found is _ABSENT else found
 
     def set(self, key: bytes, value: bytes) -> None:
         self.writes[key] = value
@@ -101,14 +104,12 @@ class Overlay:
     def iterate(
         self, start: bytes = b"", end: bytes | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        own = sorted(
-            (key for key in self.writes if key >= start and (end is None or key < end)),
-            reverse=reverse,
-        )
+        below = self._parent.iterate(start, end, reverse=reverse)
+        own = [key for key in self.writes if key >= start and (end is None or key < end)]
         if not own:
-            yield from self._parent.iterate(start, end, reverse=reverse)
-            return
-        yield from self._merged(own, self._parent.iterate(start, end, reverse=reverse), reverse)
+            return below
+        own.sort(reverse=reverse)
+        return self._merged(own, below, reverse)
 
     def _merged(
         self, own: list[bytes], below: Iterator[tuple[bytes, bytes]], reverse: bool

@@ -32,12 +32,14 @@ class MissingHeight(NotFound):
 
 def chain_hash(previous: bytes, writes: Writes) -> bytes:
     """App hash after a block: the previous hash with the block's writes in key order."""
-    digest = sha256(previous)
+    parts = [previous]
     for key in sorted(writes):
         value = writes[key]
-        digest.update(len(key).to_bytes(4, "big") + key)
-        digest.update(b"\x00" if value is None else b"\x01" + len(value).to_bytes(8, "big") + value)
-    return digest.digest()
+        if value is None:
+            parts += (len(key).to_bytes(4, "big"), key, b"\x00")
+        else:
+            parts += (len(key).to_bytes(4, "big"), key, b"\x01", len(value).to_bytes(8, "big"), value)
+    return sha256(b"".join(parts)).digest()
 
 
 class History:
@@ -112,10 +114,11 @@ class PastView:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A block's writes that change something, and the app hash after them."""
+    """A block's writes that change something, what they replace, and the app hash after them."""
 
     height: int
     writes: Writes
+    replaced: Writes
     app_hash: bytes
 
 
@@ -146,16 +149,15 @@ class VersionedState:
 
     def prepare(self, height: int, writes: Writes) -> Prepared:
         """What a block's writes come to, with the app hash after them; nothing is applied yet."""
-        head = self.head
-        effective = {key: value for key, value in writes.items() if head.get(key) != value}
-        return Prepared(height, effective, chain_hash(self.app_hash, effective))
+        read = self.head.get
+        replaced = {key: old for key, value in writes.items() if (old := read(key)) != value}
+        effective = {key: writes[key] for key in replaced}
+        return Prepared(height, effective, replaced, chain_hash(self.app_hash, effective))
 
     def commit(self, block: Prepared) -> None:
         """Apply a prepared block; the caller commits the SQLite transaction."""
-        head = self.head
-        undo: Writes = {}
+        head, undo = self.head, block.replaced
         for key, value in block.writes.items():
-            undo[key] = head.get(key)
             if value is None:
                 head.delete(key)
             else:

@@ -18,6 +18,11 @@ def from_coins(coins: Iterable[Coin]) -> DecCoins:
 def add(left: DecCoins, right: DecCoins) -> DecCoins:
     if not left:
         return right
+    if not right:
+        return left
+    if len(left) == 1 == len(right) and left[0][0] == right[0][0]:
+        total = left[0][1] + right[0][1]
+        return (DecCoin(left[0][0], total),) if total else ()
     totals = dict(left)
     for denom, amount in right:
         totals[denom] = totals.get(denom, 0) + amount
@@ -25,26 +30,25 @@ def add(left: DecCoins, right: DecCoins) -> DecCoins:
 
 
 def subtract(left: DecCoins, right: DecCoins) -> DecCoins:
-    return add(left, tuple(DecCoin(denom, -amount) for denom, amount in right))
+    return add(left, tuple([DecCoin(denom, -amount) for denom, amount in right]))
 
 
-def _each(coins: DecCoins, change: Callable[[int], int]) -> DecCoins:
-    changed = ((denom, change(amount)) for denom, amount in coins)
-    return tuple(DecCoin(denom, amount) for denom, amount in changed if amount)
+def _each(coins: DecCoins, change: Callable[[int, int], int], operand: int) -> DecCoins:
+    return tuple([DecCoin(denom, changed) for denom, amount in coins if (changed := change(amount, operand))])
 
 
 def multiply(coins: DecCoins, factor: int) -> DecCoins:
     """Product with a scaled factor, half to even."""
-    return _each(coins, lambda amount: fixed_point.multiply(amount, factor))
+    return _each(coins, fixed_point.multiply, factor)
 
 
 def multiply_truncated(coins: DecCoins, factor: int) -> DecCoins:
-    return _each(coins, lambda amount: fixed_point.multiply_truncated(amount, factor))
+    return _each(coins, fixed_point.multiply_truncated, factor)
 
 
 def divide_truncated(coins: DecCoins, divisor: int) -> DecCoins:
     """Quotient by a scaled divisor, truncated."""
-    return _each(coins, lambda amount: fixed_point.divide_truncated(amount, divisor))
+    return _each(coins, fixed_point.divide_truncated, divisor)
 
 
 def lesser(left: DecCoins, right: DecCoins) -> DecCoins:
@@ -70,5 +74,8 @@ def pack(coins: DecCoins) -> bytes:
 def unpack(data: bytes | None) -> DecCoins:
     if not data:
         return ()
-    pairs = (line.split(" ", 1) for line in data.decode().split("\n"))
-    return tuple(DecCoin(denom, int(amount)) for amount, denom in pairs)
+    coins = []
+    for line in data.decode().split("\n"):
+        amount, _, denom = line.partition(" ")
+        coins.append(DecCoin(denom, int(amount)))
+    return tuple(coins)

@@ -73,7 +73,7 @@ class Distribution(Rewards):
         if total:
             shared = dec_coins.multiply_truncated(fees, ONE - int(self.params(ctx).community_tax))
             for vote in ctx.block.commit:
-                validator = self.modules.staking.find_by_consensus(ctx, vote.address)
+                validator = self.modules.staking.seen_by_consensus(ctx, vote.address)
                 if validator is None:
                     continue
                 reward = dec_coins.multiply_truncated(shared, vote.power * ONE // total)

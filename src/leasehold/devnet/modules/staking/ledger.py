@@ -80,6 +80,15 @@ class Ledger(Module):
         data = ctx.store.get(VALIDATOR + sized(operator))
         return None if data is None else self.registry.type(PACKAGE + "Validator").FromString(data)
 
+    def seen_validator(self, ctx: Context, operator: bytes) -> Any:
+        """A validator to look at and not to change, or None."""
+        return self.read(ctx, VALIDATOR + sized(operator), PACKAGE + "Validator")
+
+    def seen_by_consensus(self, ctx: Context, address: bytes) -> Any:
+        """The validator behind a consensus address, to look at and not to change, or None."""
+        operator = self.operator_by_consensus(ctx, address)
+        return None if operator is None else self.seen_validator(ctx, operator)
+
     def validator(self, ctx: Context, operator: bytes) -> Any:
         found = self.find_validator(ctx, operator)
         if found is None:
@@ -91,7 +100,7 @@ class Ledger(Module):
 
     def consensus_key(self, validator: Any) -> bytes:
         """Public key bytes with which a validator signs blocks."""
-        return bytes(self.registry.unpack(validator.consensus_pubkey).key)
+        return bytes(self.unpacked(validator.consensus_pubkey).key)
 
     def consensus_address(self, validator: Any) -> bytes:
         return ed25519_address(self.consensus_key(validator))

@@ -17,6 +17,7 @@ from leasehold.devnet.modules.staking.ledger import (
     PACKAGE,
     REDELEGATION_QUEUE,
     UNBONDING_QUEUE,
+    VALIDATOR,
     sized,
 )
 from leasehold.devnet.modules.staking.queries import Queries
@@ -108,11 +109,11 @@ class Staking(Queries):
             ctx.store.delete(_HISTORY + (height - kept).to_bytes(8, "big"))
         if kept == 0:
             return
-        members = [self.validator(ctx, operator) for operator in self.last_powers(ctx)]
-        members.sort(key=lambda member: (-consensus_power(member), self.consensus_address(member)))
-        info = self.new(PACKAGE + "HistoricalInfo", valset=members)
-        packed = info.SerializeToString()
-        # A set changes rarely: it is kept once and heights refer to it.
+        # A set changes rarely: it is made and kept once, and heights refer to it.
+        records = tuple(ctx.store.get(VALIDATOR + sized(operator)) for operator in self.last_powers(ctx))
+        if self._packed_set[0] != records:
+            self._packed_set = (records, self._pack_set(ctx))
+        packed = self._packed_set[1]
         digest = sha256(packed).digest()[:16]
         if ctx.store.get(_SETS + digest) is None:
             ctx.store.set(_SETS + digest, packed)
@@ -122,6 +123,13 @@ class Staking(Queries):
         header.next_validators_hash = ctx.block.next_validators_hash
         header.app_hash = ctx.block.app_hash
         ctx.store.set(_HISTORY + height.to_bytes(8, "big"), digest + header.SerializeToString())
+
+    _packed_set: tuple[tuple[bytes | None, ...], bytes] = ((), b"")
+
+    def _pack_set(self, ctx: Context) -> bytes:
+        members = [self.validator(ctx, operator) for operator in self.last_powers(ctx)]
+        members.sort(key=lambda member: (-consensus_power(member), self.consensus_address(member)))
+        return bytes(self.new(PACKAGE + "HistoricalInfo", valset=members).SerializeToString())
 
     def historical_info(self, ctx: Context, height: int) -> Any:
         data = ctx.store.get(_HISTORY + height.to_bytes(8, "big"))

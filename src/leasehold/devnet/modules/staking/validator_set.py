@@ -49,10 +49,11 @@ class ValidatorSet(Delegations):
                 break
             chosen.append(operator)
         for operator in chosen:
-            validator = self.validator(ctx, operator)
+            validator = self.seen_validator(ctx, operator)
             if potential_power(validator) == 0:
                 break
             if validator.status != BONDED:
+                validator = self.validator(ctx, operator)
                 self._bond(ctx, validator)
                 to_bonded += int(validator.tokens)
             power = consensus_power(validator)
