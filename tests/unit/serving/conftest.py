@@ -185,7 +185,7 @@ class Server:
     def __init__(self, application: Application, *, fast_path: bool, watch: Watch | None = None) -> None:
         self.application = application
         self.fast_path = fast_path
-        self.watch = watch or Watch(wall_seconds=lambda: 0.0, head=0.4, linger=0.2, stall=0.5, interval=0.1)
+        self.watch = watch or Watch(wall_seconds=lambda: 0.0, head=0.8, linger=0.2, stall=0.5, interval=0.1)
         self.faults: list[dict[str, Any]] = []
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: uvloop.run(self._main()), daemon=True)
