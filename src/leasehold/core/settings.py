@@ -132,8 +132,10 @@ class AppApi:
 class DataApi:
     """The data API."""
 
-    vapid_private_key: str = setting("", "VAPID key that signs Web Push messages", secret=True)
+    vapid_private_key: str = setting("", "VAPID key (PEM or base64url) for Web Push; empty: one kept in the database", secret=True)
     vapid_subject: str = setting("mailto:operator@localhost", "contact in Web Push messages")
+    admin_keys: tuple[str, ...] = setting((), "SHA-256 of admin keys in hex; none turns test pushes off", secret=True)
+    ready_lag_seconds: int = setting(60, "age of the newest indexed block above which /ready is false")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,32 +5,87 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import aiohttp
+
 from leasehold.core.clock import Clock, SystemClock
 from leasehold.core.service_context import ServiceContext
 from leasehold.core.settings import Settings
-from leasehold.data_api.head import Index
-from leasehold.data_api.meta import meta_routes
+from leasehold.data_api.api import DataApi
+from leasehold.data_api.browser import index_page
+from leasehold.data_api.index import Index
+from leasehold.data_api.push.courier import Courier, sql
+from leasehold.data_api.push.endpoints import Guard
+from leasehold.data_api.push.vapid import Vapid, fresh
 from leasehold.serving.application import Application
 from leasehold.serving.pages import publish_description
 from leasehold.serving.service import run as serve
-from leasehold.serving.snapshots import SnapshotTable
+from leasehold.storage import migrations, pool
+
+# How long a request waits for a server that restarts; answers from the shelf do not wait at all.
+REQUEST_PATIENCE = 2.0
 
 
-def application(settings: Settings, clock: Clock | None = None) -> Application:
-    """The service as an application whose lifespan holds the pools and publishes its own description."""
-    used = clock or SystemClock()
-    index, snapshots = Index(), SnapshotTable()
-    registry = meta_routes(index, used)
+def application(
+    settings: Settings, clock: Clock | None = None, *, guard: Guard | None = None, poll: float = 2.0
+) -> Application:
+    """The service as an application whose lifespan holds the pools, keeps the shelf fresh and delivers messages."""
+    api = DataApi(settings, clock or SystemClock(), guard=guard, poll=poll)
+    return Application(
+        api.registry,
+        limits=settings.limits,
+        snapshots=api.snapshots,
+        metrics=api.metrics,
+        clock=api.clock,
+        lifespan=lambda: serving(api, poll=poll),
+    )
 
-    @asynccontextmanager
-    async def lifespan() -> AsyncIterator[None]:
-        async with index.connected(settings):
-            await publish_description(
-                registry, snapshots, document_at="/openapi.json", index_at="/", text_at="/llms.txt"
-            )
-            yield
 
-    return Application(registry, limits=settings.limits, snapshots=snapshots, clock=used, lifespan=lifespan)
+@asynccontextmanager
+async def serving(api: DataApi, *, poll: float = 2.0) -> AsyncIterator[None]:
+    """Everything a running data API needs, for as long as the context lasts."""
+    settings = api.settings.database
+    await migrations.apply(
+        pool.primary_url(settings), schema="data_api", migrations=migrations.of_package("leasehold.data_api")
+    )
+    connector = aiohttp.TCPConnector(limit=BROWSERS_AT_ONCE, resolver=api.guard.resolver())
+    async with (
+        pool.opened(settings, service="data-api") as database,
+        aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar()) as session,
+    ):
+        database.patience = REQUEST_PATIENCE
+        api.index.connect(database)
+        vapid = api.subscriptions.vapid = await deployment_key(api)
+        await publish_description(api.registry, api.snapshots, document_at="/openapi.json", text_at="/llms.txt")
+        await api.snapshots.publish(
+            "/", index_page(api.registry), height=0, time_ns=0, content_type="text/html; charset=utf-8"
+        )
+        courier = Courier(api.index, session, vapid, api.clock, api.guard, poll=poll)
+        try:
+            async with api.shelf.running(), courier.running():
+                yield
+        finally:
+            api.index.connect(None)
+
+
+BROWSERS_AT_ONCE = 50
+
+
+async def deployment_key(api: DataApi) -> Vapid:
+    """The key of the settings, else the one in the database, made by the first process that looked."""
+    settings = api.settings.data_api
+    if settings.vapid_private_key:
+        return Vapid.read(settings.vapid_private_key, settings.vapid_subject)
+    kept = await _kept(api.index)
+    if kept is None:
+        proposed = fresh(settings.vapid_subject).text
+        await api.index.writing(lambda session: session.execute(sql.keep_key, proposed))
+        kept = await api.index.writing(lambda session: session.fetchval(sql.key))
+    return Vapid.read(str(kept), settings.vapid_subject)
+
+
+async def _kept(index: Index) -> str | None:
+    found: str | None = await index.writing(lambda session: session.fetchval(sql.key))
+    return found
 
 
 def run(context: ServiceContext) -> None:

@@ -1,0 +1,3 @@
+-- Where the index stands.
+-- name: cursor
+SELECT height, time_ns FROM indexer.cursor;

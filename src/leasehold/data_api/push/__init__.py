@@ -1,0 +1,1 @@
+"""Push notifications: who subscribed, how messages are sealed and signed, and their delivery from the outbox."""

@@ -1,0 +1,94 @@
+-- USD a lender earned in all pools: what the receipts are worth and what was taken out, less what was put in.
+-- name: earnings
+SELECT data_api.amount(coalesce(sum(greatest(e.gain, 0)), 0)) AS earnings,
+    data_api.amount(data_api.whole(coalesce(sum(e.rewards), 0), $2::int)) AS rewards
+FROM (
+    SELECT round(data_api.whole(
+            l.receipts * coalesce(h.worth, 1) + l.withdrawn - l.deposited, c.decimals
+        ) * coalesce(n.price, h.lpn_price, 0), 18) AS gain,
+        l.rewards
+    FROM indexer.lenders l
+    JOIN indexer.protocols p ON p.lpp = l.pool
+    JOIN indexer.currencies c ON c.ticker = p.lpn
+    LEFT JOIN indexer.prices_current n ON n.protocol = p.name AND n.ticker = p.lpn
+    LEFT JOIN LATERAL (
+        SELECT (x.balance + x.principal + x.interest) / nullif(x.receipts, 0) AS worth, x.lpn_price
+        FROM indexer.pool_hours x WHERE x.pool = l.pool ORDER BY x.hour DESC LIMIT 1
+    ) h ON true
+    WHERE l.lender = $1::text
+) e;
+
+-- USD an account's open positions would make or lose, on the hour.
+-- name: unrealized_pnl
+SELECT data_api.amount(coalesce(sum(h.pnl_usd), 0)) AS unrealized_pnl
+FROM indexer.positions p
+JOIN indexer.position_hours h ON h.lease = p.lease AND h.hour = (SELECT max(hour) FROM indexer.hours)
+WHERE p.owner = $1::text AND p.status = 'open';
+
+-- An account's figures over all its leases.
+-- name: account
+SELECT openings, closings, wins, volume_usd::text AS volume, realized_pnl_usd::text AS pnl,
+    ARRAY[band_0, band_1, band_2, band_3, band_4] AS bands
+FROM indexer.accounts WHERE address = $1::text;
+
+-- Messages of an account, newest first: all of some kinds, and of other kinds those that call one of some contracts.
+-- name: txs
+SELECT m.message AS index, m.sender AS "from", CASE WHEN k.kind = 3 THEN '' ELSE m.receiver END AS "to", m.type,
+    replace(encode(m.value, 'base64'), E'\n', '') AS value, upper(encode(t.hash, 'hex')) AS tx_hash, m.height AS block,
+    data_api.amount(t.fee_amount) AS fee_amount, t.fee_denom, t.memo, data_api.instant(t.time) AS timestamp, m.rewards, t.code
+FROM (
+    SELECT k.kind, a.height, a.tx, a.message, a.inner_message
+    FROM (
+        SELECT kind, false AS bound FROM unnest($4::smallint[]) AS p (kind)
+        UNION ALL
+        SELECT kind, true FROM unnest($5::smallint[]) AS p (kind)
+    ) k,
+    LATERAL (
+        SELECT a.height, a.tx, a.message, a.inner_message FROM indexer.account_messages a
+        WHERE a.address = $1::text AND a.kind = k.kind AND a.height <= $7::bigint
+            AND (NOT k.bound OR EXISTS (
+                SELECT FROM indexer.messages c
+                WHERE (c.height, c.tx, c.message, c.inner_message) = (a.height, a.tx, a.message, a.inner_message)
+                    AND c.receiver = ANY ($6::text[])
+            ))
+        ORDER BY a.height DESC, a.tx DESC, a.message DESC, a.inner_message DESC
+        LIMIT $2::bigint + $3::bigint
+    ) a
+    ORDER BY a.height DESC, a.tx DESC, a.message DESC, a.inner_message DESC
+    LIMIT $3::bigint OFFSET $2::bigint
+) k
+JOIN indexer.messages m USING (height, tx, message, inner_message)
+JOIN indexer.txs t USING (height, tx)
+ORDER BY m.height DESC, m.tx DESC, m.message DESC, m.inner_message DESC;
+
+-- The newest height whose block is not after an instant, found by halving: heights and times grow together.
+-- name: height_at
+WITH RECURSIVE search AS (
+    SELECT first_height AS low, height + 1 AS high FROM indexer.cursor
+    UNION ALL
+    SELECT CASE WHEN b.time <= $1::timestamptz THEN b.height + 1 ELSE s.low END,
+        CASE WHEN b.time <= $1::timestamptz THEN s.high ELSE b.height END
+    FROM search s JOIN indexer.blocks b ON b.height = (s.low + s.high) / 2
+    WHERE s.low < s.high
+)
+SELECT low - 1 FROM search WHERE low >= high;
+
+-- What an account did with its stake, newest first; amounts in base units.
+-- name: staking_activity
+SELECT data_api.instant(time) AS timestamp, kind AS type, validator, source_validator, amount::text AS amount, denom,
+    data_api.amount(usd) AS amount_usd, height AS block, upper(encode(tx_hash, 'hex')) AS tx_hash
+FROM indexer.staking_activity WHERE delegator = $1::text
+ORDER BY height DESC, tx DESC, message DESC, inner_message DESC LIMIT $3::bigint OFFSET $2::bigint;
+
+-- Staking rewards an account took, in whole native tokens, and in USD at their time.
+-- name: staking_earnings
+SELECT data_api.amount(data_api.whole(coalesce(sum(amount), 0), $2::int)) AS earnings,
+    data_api.amount(coalesce(sum(usd), 0)) AS earnings_usd, count(*) AS withdrawals, data_api.instant(max(time)) AS last_withdrawal
+FROM indexer.staking_activity WHERE delegator = $1::text AND kind = 'withdraw';
+
+-- Warnings, refused swaps and automatic closes of an account's leases, newest first.
+-- name: lease_signals
+SELECT data_api.instant(time) AS timestamp, lease AS contract_id, kind AS type, asset, level, ltv, strategy,
+    height AS block, upper(encode(tx_hash, 'hex')) AS tx_hash
+FROM indexer.lease_signals WHERE owner = $1::text
+ORDER BY height DESC, tx DESC, event DESC LIMIT $3::bigint OFFSET $2::bigint;
