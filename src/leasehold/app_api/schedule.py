@@ -113,7 +113,7 @@ def refreshers(app: App) -> list[Refresher]:
         ),
         make("shown_pools", earn.publish_pools, "filter_context", "pools", every=300.0),
         make("earn_stats", earn.refresh_stats, "protocol_contracts", "indexed_pools"),
-        make("lease_configs", leases.refresh_terms, "protocol_contracts"),
+        make("lease_configs", leases.refresh_terms, "gated_config", "protocol_contracts"),
         make("validators", staking.refresh, every=30.0),
         make("annual_inflation", governance.refresh_inflation),
         make("staking_pool", governance.refresh_staking_pool, every=30.0),

@@ -212,7 +212,8 @@ def declare(api: Registry, app: App) -> None:
     )
     async def pools(request: Request[msgspec.Struct, None]) -> list[EarnPool]:
         # Reached only while there is no snapshot: says what is missing, in the order clients know.
-        return shown(cells.pools.value, cells.filter.value)
+        context = cells.filter.value
+        return shown(cells.pools.value, context)
 
     @api.get("/api/earn/pools/{pool_id}", summary="One pool", tags=tags, cache=Cache.live(60), errors=(404, 503))
     async def pool(request: Request[PoolParams, None]) -> EarnPool:

@@ -137,25 +137,31 @@ class TransactionParams(msgspec.Struct, frozen=True):
 
 
 def declare(api: Registry, app: App) -> None:
-    """The read routes over the data API."""
+    """The read routes over the data API; it has limits of its own, so these have none."""
     tags = ("etl",)
     for path, name, response in (
         ("/api/etl/batch/loans-stats", "Loans stats", LoansStatsBatch),
         ("/api/etl/batch/stats-overview", "Stats overview", StatsOverviewBatch),
     ):
-        api.snapshot(path, summary=name, tags=tags, name=name, response=response, cache=Cache.snapshot(60))
+        api.snapshot(path, summary=name, tags=tags, name=name, response=response, rate="none", cache=Cache.snapshot(60))
 
-    @api.get("/api/etl/batch/user-dashboard", summary="An account's figures", tags=tags, errors=(400, 502))
+    @api.get("/api/etl/batch/user-dashboard", summary="An account's figures", tags=tags, rate="none", errors=(400, 502))
     async def dashboard(request: Request[AccountParams, None]) -> UserDashboardBatch:
         address = require_bech32(request.params.address)
         return UserDashboardBatch(**await of_account(app.upstreams.data, DASHBOARD, address))
 
-    @api.get("/api/etl/batch/user-history", summary="An account's history", tags=tags, errors=(400, 502))
+    @api.get("/api/etl/batch/user-history", summary="An account's history", tags=tags, rate="none", errors=(400, 502))
     async def history(request: Request[AccountParams, None]) -> UserHistoryBatch:
         address = require_bech32(request.params.address)
         return UserHistoryBatch(**await of_account(app.upstreams.data, HISTORY, address))
 
-    @api.get("/api/etl/txs", summary="User-initiated transactions with decoded data", tags=tags, errors=(400, 502))
+    @api.get(
+        "/api/etl/txs",
+        summary="User-initiated transactions with decoded data",
+        tags=tags,
+        rate="none",
+        errors=(400, 502),
+    )
     async def transactions(request: Request[TransactionParams, None]) -> list[dict[str, Any]]:
         asked = msgspec.structs.asdict(request.params)
         data = app.upstreams.data
@@ -172,6 +178,7 @@ def declare(api: Registry, app: App) -> None:
         "/api/etl/{path}",
         summary="An endpoint of the data API, as it is",
         tags=tags,
+        rate="none",
         cache=Cache.live(60),
         response=Any,
         errors=(404, 502),

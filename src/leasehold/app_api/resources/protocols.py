@@ -207,7 +207,7 @@ def listed(gated: GatedConfig, one: data.Protocol) -> ProtocolResponse:
     return ProtocolResponse(
         one.name,
         one.network or "",
-        one.bare_dex or "",
+        one.dex or "",
         one.position_type,
         one.lpn_symbol,
         display_of(one.lpn_symbol, shown),
