@@ -11,7 +11,7 @@ from leasehold.indexer.accounts import ics20
 from leasehold.indexer.decode import Message
 from leasehold.indexer.moment import Moment
 from leasehold.indexer.oracles import worth
-from leasehold.indexer.world import ProposalState, World
+from leasehold.indexer.world import SUPPLY, ProposalState, World
 
 _COIN = re.compile(r"^(\d+)(.+)$")
 _OPTIONS = {0: "unspecified", 1: "yes", 2: "abstain", 3: "no", 4: "no_with_veto"}
@@ -64,6 +64,16 @@ class ChainFacts:
         for amount, denom in coins(attribute(event, "amount")):
             balances[address, denom] = balances.get((address, denom), 0) + sign * amount
             moment.dirty.balances.add((address, denom))
+
+    def issued(self, moment: Moment, event: wire.Event) -> None:
+        """Coins were minted or burnt; counted once the supply is known."""
+        sign = 1 if event.type == "coinbase" else -1
+        balances = self._world.balances
+        for amount, denom in coins(attribute(event, "amount")):
+            key = (SUPPLY, denom)
+            if key in balances:
+                balances[key] += sign * amount
+                moment.dirty.balances.add(key)
 
     def proposal(self, moment: Moment, event: wire.Event) -> None:
         """A proposal was submitted, entered voting or ended."""

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from leasehold.chain.client.contracts import StateReader, all_balances, smart_query
+from leasehold.chain.client.contracts import StateReader, all_balances, smart_query, supply_of
 from leasehold.chain.client.errors import PrunedHistory, QueryFailed
 from leasehold.core import logging
 from leasehold.core.addresses import Bech32Prefixes, contract_address
 from leasehold.indexer.knowledge import LEASER, LPP, ORACLE, PROFIT, RESERVE, Platform, Protocol, Terms
 from leasehold.indexer.tables import Rows
-from leasehold.indexer.world import World
+from leasehold.indexer.world import SUPPLY, World
 from leasehold.protocol.currencies import Currency
 from leasehold.protocol.pool import PoolTotals
 
@@ -70,6 +70,11 @@ class Discovery:
         for protocol in found.protocols.values():
             await self._seed(protocol, found, height)
         await self._seed_balances(platform.treasury, found, height)
+        native = world.knowledge.native_denom
+        try:
+            found.balances[SUPPLY, native] = await supply_of(self._reader, native, height)
+        except _NOT_THERE:
+            _log.warning("the supply is not known and will not be followed", denom=native)
         return found
 
     async def _platform(self, height: int) -> Platform | None:

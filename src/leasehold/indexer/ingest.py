@@ -9,28 +9,24 @@ from dataclasses import dataclass, field
 import psycopg
 
 from leasehold.chain.client.blocks import FetchedBlock
-from leasehold.chain.client.errors import PrunedHistory, QueryFailed
 from leasehold.chain.client.nodes import Nodes
 from leasehold.chain.registry import registry
 from leasehold.core import logging
 from leasehold.core.addresses import Bech32Prefixes
 from leasehold.core.clock import Clock
 from leasehold.core.settings import Settings
-from leasehold.indexer import discovery
-from leasehold.indexer.decode import Block, Decoder
+from leasehold.indexer.decode import Decoder
 from leasehold.indexer.discovery import Discovery
 from leasehold.indexer.follow import Follower, Pace, Position
-from leasehold.indexer.openings import bought_amounts, openings
-from leasehold.indexer.patience import PatientReader, patiently
+from leasehold.indexer.lookups import ChainLookups
+from leasehold.indexer.patience import PatientReader
 from leasehold.indexer.project import Projector
+from leasehold.indexer.stage import Stage
 from leasehold.indexer.state import StateLoader
-from leasehold.indexer.tables import instant
-from leasehold.indexer.writer import SCHEMA, Batch, Writer
+from leasehold.indexer.writer import SCHEMA, Batch, CursorMoved, Writer
 from leasehold.storage.pool import DatabaseUnavailable
 
 _log = logging.get("ingest")
-# Blocks decoded and projected before the event loop gets to send rows and receive blocks again.
-_STRIDE = 10
 
 
 @dataclass(slots=True)
@@ -61,10 +57,8 @@ Committed = Callable[[Batch], None]
 class _Session:
     """State that lives from one (re)start to the next failure."""
 
-    projector: Projector
-    position: Position
+    stage: Stage
     writing: asyncio.Task[None] | None = field(default=None)
-    looked: bool = False
 
 
 class Ingest:
@@ -92,9 +86,10 @@ class Ingest:
         self.follower = Follower(nodes, pace=self._pace, pause=pause)
         self.progress = Progress()
         self._decoder = Decoder(registry(settings.identity.namespace))
-        self._discovery = Discovery(
+        discovery = Discovery(
             PatientReader(nodes, pause), Bech32Prefixes(settings.identity.prefix), settings.chain.admin_contract
         )
+        self._lookups = ChainLookups(nodes, discovery, pause)
         self.divergences = 0
         self.orphans = 0
         self._writing: asyncio.Task[None] | None = None
@@ -109,10 +104,10 @@ class Ingest:
                 try:
                     await self._session(until)
                     return
-                except (psycopg.OperationalError, psycopg.InterfaceError, DatabaseUnavailable) as error:
+                except (psycopg.OperationalError, psycopg.InterfaceError, DatabaseUnavailable, CursorMoved) as error:
                     failures = 0 if self.progress.height > before else failures + 1
                     self.progress.restarts += 1
-                    _log.warning("database lost, starting again from the cursor", reason=str(error).strip())
+                    _log.warning("starting again from the cursor", reason=str(error).strip())
                     await self._pause(min(5.0, 0.05 * 2 ** min(failures, 7)))
         finally:
             await self.writer.close()
@@ -126,7 +121,7 @@ class Ingest:
         cursor = await self.writer.open()
         world = await StateLoader(self.writer.connection, self.writer.schema).world(self._settings.identity)
         position = cursor.position if cursor is not None else Position()
-        session = _Session(Projector(world), position)
+        session = _Session(Stage(Projector(world), self._decoder, self._lookups))
         self.progress.height, self.progress.time_ns = position.height, world.time_ns
         if until is not None and position.height >= until:
             return
@@ -147,29 +142,11 @@ class Ingest:
                 await asyncio.gather(session.writing, return_exceptions=True)
 
     async def _ingest(self, session: _Session, fetched: list[FetchedBlock]) -> None:
-        decoded: list[Block] = []
-        for number, block in enumerate(fetched):
-            decoded.append(self._decoder.block(block))
-            if number % _STRIDE == _STRIDE - 1:
-                await asyncio.sleep(0)
-        amounts = await patiently(lambda: bought_amounts(self._nodes, openings(decoded)), self._pause)
-        projector = session.projector
-        for number, (block, content) in enumerate(zip(fetched, decoded, strict=True)):
-            first = projector.world.height == 0
-            unknown = projector.world.knowledge.platform is None and not session.looked
-            if unknown or projector.wants_discovery(content):
-                await self._discover(projector, content)
-                session.looked = True
-            projector.apply(block, content, amounts)
-            if first:
-                await self._reseed(projector, content)
-            if number % _STRIDE == _STRIDE - 1:
-                await asyncio.sleep(0)
-        batch = projector.take()
+        batch = await session.stage.apply(fetched)
         if session.writing is not None:
             await session.writing
         session.writing = self._writing = asyncio.create_task(self._commit(batch))
-
+        projector = session.stage.projector
         self.divergences = projector.leases.divergences
         self.orphans = projector.leases.orphans + projector.pools.orphans
 
@@ -185,18 +162,3 @@ class Ingest:
         progress.rows += batch.rows.count()
         if self._on_commit is not None:
             self._on_commit(batch)
-
-    async def _discover(self, projector: Projector, block: Block) -> None:
-        time = instant(block.time_ns)
-        try:
-            found = await self._discovery.look(projector.world, block.height, time)
-        except (QueryFailed, PrunedHistory) as error:
-            _log.warning("the registry did not answer", height=block.height, reason=str(error))
-            return
-        if found is not None:
-            discovery.learn(projector.world, found, time, block.time_ns, projector.pending)
-
-    async def _reseed(self, projector: Projector, block: Block) -> None:
-        found = await self._discovery.seeds(projector.world, block.height)
-        if found is not None:
-            discovery.reseed(projector.world, found, instant(block.time_ns), block.time_ns, projector.pending)

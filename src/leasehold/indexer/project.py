@@ -14,7 +14,7 @@ import zstandard
 
 from leasehold.chain.client import wire
 from leasehold.chain.client.blocks import FetchedBlock
-from leasehold.indexer import accounts, decode
+from leasehold.indexer import accounts, decode, raw
 from leasehold.indexer.accounts import CONTRACT, EARN, POSITION
 from leasehold.indexer.chain_events import ChainFacts, attribute, by_message, coins
 from leasehold.indexer.decode import Block, Message, Misfit, Tx
@@ -279,6 +279,8 @@ class Projector:
                     self._contract_event(moment, event, found, amounts, opener)
                 except (ProtocolError, ValueError, KeyError) as error:
                     misfits.append(Misfit(moment.tx, "event", index, f"{kind}: {error!r}", msgspec.json.encode(event)))
+            elif kind == "coinbase" or kind == "burn":
+                self.chain.issued(moment, event)
             elif kind in _PROPOSAL:
                 self.chain.proposal(moment, event)
         return len(found)
@@ -373,8 +375,7 @@ class Projector:
 
     def _keep(self, moment: Moment, fetched: FetchedBlock, block: Block, count: int) -> None:
         rows = moment.rows
-        content = self._compressor.compress(msgspec.msgpack.encode([fetched.txs, fetched.results_json]))
-        rows.append("raw_blocks", (block.height, content))
+        rows.append("raw_blocks", (block.height, self._compressor.compress(raw.encode(fetched))))
         rows.append("blocks", (block.height, fetched.hash, moment.time, fetched.proposer, len(block.txs), count))
         for misfit in block.misfits:
             rows.append(

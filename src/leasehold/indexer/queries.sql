@@ -88,3 +88,40 @@ SELECT oracle, feeder, time_ns, prices FROM {schema}.price_feeds ORDER BY height
 SELECT p.id, p.proposer, p.messages, p.status, p.submitted_at, p.voting_at,
     coalesce((SELECT array_agg(v.voter) FROM {schema}.votes v WHERE v.proposal = p.id), '{}') AS voters
 FROM {schema}.proposals p WHERE p.ended_at IS NULL;
+
+-- Lets one writer at a time hold an index, for as long as its connection lives.
+-- name: claim
+SELECT pg_try_advisory_lock(hashtextextended(%s, 0));
+
+-- The committed cursor, held until the batch ends; a rebuild that swaps schemas waits here, and is waited for.
+-- name: hold_cursor
+SELECT height, generation FROM {schema}.cursor FOR UPDATE;
+
+-- Raw blocks after a height, in order.
+-- name: raw_after
+SELECT height, content FROM {schema}.raw_blocks WHERE height > %s ORDER BY height LIMIT %s;
+
+-- What was read from the chain besides blocks, for a range of heights.
+-- name: recorded_lookups
+SELECT height, kind, content FROM {schema}.lookups WHERE height BETWEEN %s AND %s;
+
+-- Takes over what was already delivered, so that nobody is notified twice.
+-- name: carry_outbox
+UPDATE {next}.outbox n SET delivered_at = o.delivered_at, attempts = o.attempts, next_attempt_at = o.next_attempt_at
+FROM {schema}.outbox o WHERE (o.lease, o.kind, o.height) = (n.lease, n.kind, n.height);
+
+-- Marks the rebuilt index as a new generation.
+-- name: next_generation
+UPDATE {next}.cursor SET generation = (SELECT generation + 1 FROM {schema}.cursor);
+
+-- A table and its partitions.
+-- name: with_partitions
+SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
+WHERE n.nspname = %s AND c.relkind IN ('r', 'p')
+    AND (c.relname = %s OR i.inhparent = (%s || '.' || %s)::regclass);
+
+-- Things in quarantine, oldest first.
+-- name: quarantined
+SELECT height, tx, part, ordinal, reason, bytes, time FROM {schema}.quarantine
+WHERE resolved_at IS NULL ORDER BY height, tx, part, ordinal LIMIT %s;

@@ -52,6 +52,7 @@ APPENDED: dict[str, dict[str, str]] = {
     },
     "account_messages": {"address": "text", "kind": "int2", **_MESSAGE_KEY},
     "events": {**_KEY, "type": "text", "contract": "text", "attributes": "text"},
+    "lookups": {"height": "int8", "kind": "text", "content": "text"},
     "quarantine": {
         "height": "int8",
         "tx": "int4",

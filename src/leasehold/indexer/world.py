@@ -11,6 +11,9 @@ from leasehold.indexer.oracles import Oracle, worth
 from leasehold.indexer.positions import LeasePosition
 from leasehold.protocol.pool import PoolTotals
 
+# Whose "balance" of a denom is everything there is of it.
+SUPPLY = "supply"
+
 
 @dataclass(slots=True)
 class PoolState:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,12 +12,15 @@ import psycopg
 from psycopg import sql
 
 from leasehold.chain.client.errors import ChainMismatch
+from leasehold.core.errors import AlreadyRunning, Conflict
 from leasehold.indexer.follow import Position
 from leasehold.indexer.partitions import Partitions
 from leasehold.indexer.tables import APPENDED, REPLACED, SUMMED, Rows, usd_decimal, usd_text
 from leasehold.storage import pool, queries
 
 SCHEMA = "indexer"
+CLAIM_ATTEMPTS = 100
+CLAIM_PAUSE = 0.1
 _queries = queries.load("leasehold.indexer", "queries.sql")
 
 
@@ -58,6 +62,10 @@ class Batch:
     feeds_since_ns: int = 0
 
 
+class CursorMoved(Conflict):
+    """The cursor is not where this writer left it: a rebuild replaced the index. Load the state again."""
+
+
 class Writer:
     """The only writer of the index; one connection, one transaction per batch."""
 
@@ -67,17 +75,33 @@ class Writer:
         self._connection: psycopg.AsyncConnection | None = None
         self._partitions = Partitions(schema)
         self._columns: dict[str, list[str]] = {}
+        self._generation: int | None = None
 
     async def open(self) -> Cursor | None:
         """Connect afresh and say where the index stands."""
         await self.close()
         self._connection = await pool.retried(lambda: pool.bulk_connection(self._url, service="indexer"), patience=30.0)
         self._partitions.forget()
+        await self._claim(self._connection)
         cursor = await self._connection.execute(_query("columns", self.schema), (self.schema,))
         self._columns = {}
         for table, column in await cursor.fetchall():
             self._columns.setdefault(table, []).append(column)
+        found = await self._connection.execute(_query("hold_cursor", self.schema))
+        row = await found.fetchone()
+        self._generation = None if row is None else row[1]
         return await self.cursor()
+
+    async def _claim(self, connection: psycopg.AsyncConnection) -> None:
+        """Be the only writer; the session of a predecessor that was killed may take a moment to end."""
+        for _ in range(CLAIM_ATTEMPTS):
+            found = await connection.execute(_query("claim", self.schema), (f"leasehold indexer {self.schema}",))
+            row = await found.fetchone()
+            await connection.commit()
+            if row is not None and row[0]:
+                return
+            await asyncio.sleep(CLAIM_PAUSE)
+        raise AlreadyRunning(f"another indexer writes to schema {self.schema}", hint="stop it first")
 
     async def close(self) -> None:
         """Give the connection back; harmless when there is none."""
@@ -102,6 +126,7 @@ class Writer:
         """Commit a batch as a whole; on any error nothing of it remains."""
         connection = self.connection
         async with connection.transaction():
+            await self._hold(batch)
             await self._partitions.ensure(connection, range(batch.first_height, batch.height + 1), _times(batch))
             rows = batch.rows
             for table, appended in rows.appended.items():
@@ -118,6 +143,14 @@ class Writer:
             if batch.feeds_since_ns:
                 await connection.execute(_query("drop_old_feeds", self.schema), (batch.feeds_since_ns,))
             await self._move(batch)
+
+    async def _hold(self, batch: Batch) -> None:
+        found = await self.connection.execute(_query("hold_cursor", self.schema))
+        row = await found.fetchone()
+        if row is None and self._generation is None:
+            self._generation = 0
+        elif row is None or row != (batch.first_height - 1, self._generation):
+            raise CursorMoved(f"the index is not at height {batch.first_height - 1} any more")
 
     async def _move(self, batch: Batch) -> None:
         moved = await self.connection.execute(
