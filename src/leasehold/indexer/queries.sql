@@ -125,3 +125,20 @@ WHERE n.nspname = %s AND c.relkind IN ('r', 'p')
 -- name: quarantined
 SELECT height, tx, part, ordinal, reason, bytes, time FROM {schema}.quarantine
 WHERE resolved_at IS NULL ORDER BY height, tx, part, ordinal LIMIT %s;
+
+-- How many things are in quarantine.
+-- name: quarantine_size
+SELECT count(*) FROM {schema}.quarantine WHERE resolved_at IS NULL;
+
+-- The last height before an instant.
+-- name: height_before
+SELECT max(height) FROM {schema}.blocks WHERE time < %s;
+
+-- First height whose raw block is kept.
+-- name: first_raw
+SELECT min(height) FROM {schema}.raw_blocks;
+
+-- Upper bounds of the partitions of a table: name and first height that is no longer in it.
+-- name: partition_ends
+SELECT c.relname, (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \(''?(\d+)''?\)'))[1]::bigint
+FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = (%s || '.' || %s)::regclass;

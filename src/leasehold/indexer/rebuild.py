@@ -59,6 +59,7 @@ class Rebuild:
     async def run(self, progress: Callable[[int], None] | None = None) -> Rebuilt:
         """Replay everything and swap; `progress` hears each height reached."""
         async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as connection:
+            await self._check(connection)
             await self._execute(connection, f"DROP SCHEMA IF EXISTS {self._next} CASCADE")
             await migrations.apply(self._url, schema=self._next, migrations=migrations.of_package("leasehold.indexer"))
             writer = Writer(self._url, schema=self._next)
@@ -67,8 +68,6 @@ class Rebuild:
                 stage = self._stage()
                 while True:
                     await self._replay(connection, stage, writer, progress)
-                    if self._height == 0:
-                        raise NotReady("there are no raw blocks to rebuild from", hint="was retention too short?")
                     if await self._swapped(connection, stage, writer, progress):
                         break
             finally:
@@ -76,6 +75,18 @@ class Rebuild:
             await self._execute(connection, f"DROP SCHEMA IF EXISTS {self._schema}_old CASCADE")
         _log.info("rebuilt", height=self._height, blocks=self._blocks, quarantined=self._quarantined)
         return Rebuilt(self._height, self._blocks, self._quarantined)
+
+    async def _check(self, connection: psycopg.AsyncConnection) -> None:
+        """Refuse to rebuild less than what is there."""
+        cursor = await self._query(connection, "cursor")
+        ((first,),) = await self._query(connection, "first_raw")
+        if not cursor or first is None:
+            raise NotReady("there are no raw blocks to rebuild from", hint="run `leasehold index` first")
+        if first != cursor[0][1]:
+            raise NotReady(
+                f"raw blocks are kept from height {first} on, the index begins at {cursor[0][1]}",
+                hint="index.retention_days let them go: index into an empty database instead",
+            )
 
     def _stage(self) -> Stage:
         identity = self._settings.identity

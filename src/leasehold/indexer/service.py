@@ -24,6 +24,8 @@ from leasehold.core.service_context import ServiceContext
 from leasehold.core.settings import Settings
 from leasehold.indexer.ingest import Ingest
 from leasehold.indexer.progress import ProgressDisplay
+from leasehold.indexer.retention import prune
+from leasehold.indexer.tables import instant
 from leasehold.indexer.writer import SCHEMA, Batch
 from leasehold.serving.application import Application
 from leasehold.serving.envelopes import DataDialect
@@ -32,6 +34,7 @@ from leasehold.serving.service import serving
 from leasehold.storage import migrations
 
 DRAIN_SECONDS = 10.0
+RETENTION_SECONDS = 3600.0
 
 
 class Health(msgspec.Struct):
@@ -154,17 +157,27 @@ async def serve(context: ServiceContext, clock: Clock, stop: asyncio.Event) -> N
                 ),
                 name="hints",
             )
+            keeping = asyncio.create_task(_keep_retention(settings, service.ingest), name="retention")
             stopping = asyncio.create_task(stop.wait(), name="stop")
             context.ready(f"indexing, health on {running.url}")
             try:
                 await asyncio.wait({ingesting, stopping}, return_when=asyncio.FIRST_COMPLETED)
                 await service.ingest.drain(DRAIN_SECONDS)
             finally:
-                for task in (hints, stopping, ingesting):
+                for task in (hints, keeping, stopping, ingesting):
                     task.cancel()
-                await asyncio.gather(hints, stopping, return_exceptions=True)
+                await asyncio.gather(hints, keeping, stopping, return_exceptions=True)
             with contextlib.suppress(asyncio.CancelledError):
                 await ingesting
+
+
+async def _keep_retention(settings: Settings, ingest: Ingest) -> None:
+    """Drop raw data beyond its age, measured by the chain's own time, every hour."""
+    while settings.index.retention_days > 0:
+        await asyncio.sleep(RETENTION_SECONDS)
+        if ingest.progress.time_ns:
+            url = settings.database.primary_url or settings.database.url
+            await prune(url, days=settings.index.retention_days, now=instant(ingest.progress.time_ns))
 
 
 def run(context: ServiceContext) -> None:
