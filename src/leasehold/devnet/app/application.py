@@ -26,10 +26,12 @@ from leasehold.devnet.app.errors import (
     UNKNOWN_REQUEST,
     ChainError,
     Kind,
+    PlainError,
     SimulationError,
 )
 from leasehold.devnet.app.queries import Queries
 from leasehold.devnet.app.scalars import NotANumber, ScalarCheck
+from leasehold.devnet.app.signers import signer_addresses
 from leasehold.devnet.state.gas import GasMeter, OutOfGas
 from leasehold.devnet.state.store import Overlay
 from leasehold.devnet.state.versions import Prepared, VersionedState
@@ -225,10 +227,16 @@ class ChainApplication:
             decoded = decode_transaction(self.registry, raw)
             for message in decoded.messages:
                 self._scalars.check(message)
+                signer_addresses(self.registry, self.modules.auth.prefixes, message)
         except UndecodableTransaction as error:
             return ChainError(TX_DECODE, f"{error.message}: {TX_DECODE.description}")
-        except NotANumber as error:
+        except (NotANumber, PlainError) as error:
             return ChainError(TX_DECODE, f"{error}: {TX_DECODE.description}")
+        try:
+            for payer in filter(None, (decoded.auth_info.fee.payer, decoded.auth_info.fee.granter)):
+                self.modules.auth.address_bytes(payer)
+        except PlainError as error:
+            return TX_DECODE(str(error))
         return decoded
 
     def _validate(self, tx: Transaction) -> None:

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from leasehold.chain.json_decoding import JsonDecoder
 from leasehold.core.addresses import Bech32Prefixes
+from leasehold.core.errors import InvalidInput
 from leasehold.devnet.app.coins import Coin, DecCoin
 from leasehold.devnet.app.context import Context
+from leasehold.devnet.app.errors import UNPACK_ANY, PlainError, undefined
 from leasehold.devnet.app.pagination import Page
+from leasehold.devnet.app.signers import signer_addresses
 
 if TYPE_CHECKING:
     from leasehold.chain.registry import Registry
@@ -102,6 +105,20 @@ class Module:
         """The message of a JSON object that names its type in `@type`."""
         members = {key: value for key, value in document.items() if key != "@type"}
         return self.from_json(document["@type"].removeprefix("/"), members)
+
+    def unpacked(self, packed: Any) -> Any:
+        """The message inside an Any of a message; a refusal when there is none or it is malformed."""
+        try:
+            return self.registry.unpack(packed)
+        except InvalidInput as error:
+            raise UNPACK_ANY(error.message) from None
+
+    def signers_of(self, message: Any) -> list[bytes]:
+        """Who must sign a message that another carries."""
+        try:
+            return signer_addresses(self.registry, self.prefixes, message)
+        except PlainError as error:
+            raise undefined(str(error)) from None
 
     def page_response(self, result: Page) -> Any:
         return self.registry.new("cosmos.base.query.v1beta1.PageResponse", next_key=result.next_key, total=result.total)

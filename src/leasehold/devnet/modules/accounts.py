@@ -116,14 +116,17 @@ def _of(coins: list[tuple[str, int]], denom: str) -> int:
 
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(Account)
+# Amounts of a vesting account may exceed what msgpack takes as a number; JSON takes any.
+_VESTING_ENCODER = msgspec.json.Encoder()
+_VESTING_DECODER = msgspec.json.Decoder(Account)
 
 
 def encode(account: Account) -> bytes:
-    return _ENCODER.encode(account)
+    return (_ENCODER if account.vesting is None else _VESTING_ENCODER).encode(account)
 
 
 def decode(data: bytes) -> Account:
-    return _DECODER.decode(data)
+    return (_VESTING_DECODER if data.startswith(b"[") else _DECODER).decode(data)
 
 
 def to_proto(registry: Any, account: Account, address_text: str) -> Any:

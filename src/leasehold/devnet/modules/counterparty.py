@@ -218,6 +218,10 @@ class Counterparty(Module):
         pairs = ctx.store.iterate(_ARRIVAL, prefix_end(_ARRIVAL))
         return [msgspec.json.decode(value, type=Arrival) for _, value in pairs]
 
+    def is_waiting(self, ctx: Context) -> bool:
+        """Whether a packet has no outcome yet or coins are on their way here."""
+        return any(next(ctx.store.iterate(prefix, prefix_end(prefix)), None) for prefix in (_PACKET, _ARRIVAL))
+
     def account(self, network: Network, contract: str) -> str:
         """The account a contract has on another chain."""
         return encode(network.prefix, module_address(f"interchain account of {contract}"))

@@ -9,8 +9,9 @@ import msgspec
 
 from leasehold.core import fixed_point
 from leasehold.core.fixed_point import ONE, multiply
-from leasehold.devnet.app.coins import Coin
+from leasehold.devnet.app.coins import Coin, denom_valid
 from leasehold.devnet.app.context import Context
+from leasehold.devnet.app.errors import undefined
 from leasehold.devnet.app.module import Module, answers, handles
 
 _MINTER = b"mint/minter"
@@ -98,6 +99,10 @@ class Mint(Module):
     @handles("{ns}.mint.v1beta1.MsgUpdateParams")
     def handle_update_params(self, ctx: Context, msg: Any) -> Any:
         self.modules.gov.require_authority(msg.authority)
+        if not denom_valid(msg.params.mint_denom):
+            raise undefined(f"invalid denom: {msg.params.mint_denom}")
+        if int(msg.params.max_mintable_nanoseconds or "0") <= 0:
+            raise undefined(f"max mintable period must be positive: {msg.params.max_mintable_nanoseconds}")
         ctx.store.set(_PARAMS, msg.params.SerializeToString())
         return self.new("{ns}.mint.v1beta1.MsgUpdateParamsResponse")
 

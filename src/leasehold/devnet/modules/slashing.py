@@ -109,7 +109,7 @@ class Slashing(Module):
                 ("missed_blocks", str(info.missed_blocks_counter)),
                 ("height", str(ctx.block.height)),
             )
-        least = fixed_point.round_to_integer(int(params.min_signed_per_window) * window)
+        least = fixed_point.round_to_integer(int(params.min_signed_per_window or "0") * window)
         if ctx.block.height > info.start_height + window and info.missed_blocks_counter > window - least:
             self._punish_absence(ctx, vote, info, params)
         self.save_info(ctx, vote.address, info)
@@ -117,7 +117,7 @@ class Slashing(Module):
     def _punish_absence(self, ctx: Context, vote: VoteInfo, info: Any, params: Any) -> None:
         staking = self.modules.staking
         height = ctx.block.height - _UPDATE_DELAY - 1
-        fraction = int(params.slash_fraction_downtime)
+        fraction = int(params.slash_fraction_downtime or "0")
         burned = staking.slash(ctx, vote.address, height, vote.power, fraction)
         ctx.emit(
             "slash",
@@ -138,7 +138,7 @@ class Slashing(Module):
     def punish_double_sign(self, ctx: Context, consensus: bytes, height: int, power: int) -> None:
         """Slash for signing twice and jail for ever."""
         address = self.prefixes.consensus_text(consensus)
-        fraction = int(self.params(ctx).slash_fraction_double_sign)
+        fraction = int(self.params(ctx).slash_fraction_double_sign or "0")
         burned = self.modules.staking.slash(ctx, consensus, height - _UPDATE_DELAY, power, fraction)
         ctx.emit(
             "slash",

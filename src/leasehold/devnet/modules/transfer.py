@@ -165,7 +165,6 @@ class Transfer(Module):
             raise StatusError(Status.NOT_FOUND, DENOM_NOT_FOUND(request.trace).log)
         return self.new(_PACKAGE + "QueryDenomHashResponse", hash=name.removeprefix("ibc/"))
 
-    @answers(_OWN_QUERY + "EscrowAddress")
     @answers(_QUERY + "EscrowAddress")
     def query_escrow_address(self, ctx: Context, request: Any) -> Any:
         if self.modules.ibc.channel(ctx, request.port_id, request.channel_id) is None:
@@ -174,7 +173,6 @@ class Transfer(Module):
         address = self.prefixes.account_text(escrow_address(request.port_id, request.channel_id))
         return self.new(_PACKAGE + "QueryEscrowAddressResponse", escrow_address=address)
 
-    @answers(_OWN_QUERY + "TotalEscrowForDenom")
     @answers(_QUERY + "TotalEscrowForDenom")
     def query_total_escrow(self, ctx: Context, request: Any) -> Any:
         if not denom_valid(request.denom):

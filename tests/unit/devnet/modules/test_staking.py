@@ -222,3 +222,25 @@ def test_the_queue_is_in_order_of_time(chain: UnsignedChain) -> None:
     assert [event["amount"] for event in paid] == [f"10{DENOM}", f"20{DENOM}"]
     assert chain.block.time_ns > START_NS + 200 * SECOND
     assert chain.modules.bank.balance(chain.context(), module_address("not_bonded_tokens_pool"), DENOM) == 10 * MILLION
+
+
+def test_entries_that_mature_together_are_paid_in_order(chain: UnsignedChain) -> None:
+    """Several entries of one pair are paid one by one, oldest first, and told as one sum."""
+    chain.seal(chain.stake("MsgDelegate", "ann", "one", MILLION))
+    for amount in (10, 20, 30):
+        chain.seal(chain.stake("MsgUndelegate", "ann", "one", amount), seconds=1)
+    sealed = chain.seal(seconds=99)
+    received = [
+        event["amount"] for event in sealed.of_type("coin_received") if event["receiver"] == chain.account("ann")
+    ]
+    assert received == [f"10{DENOM}", f"20{DENOM}"]
+    assert sealed.of_type("complete_unbonding")[0]["amount"] == f"30{DENOM}"
+    assert chain.seal(seconds=1).of_type("complete_unbonding")[0]["amount"] == f"30{DENOM}"
+
+
+def test_the_bond_denom_stays_while_there_is_stake(chain: UnsignedChain) -> None:
+    """Changing it would leave the pools without the coins they owe."""
+    message = chain.message("cosmos.staking.v1beta1.MsgUpdateParams", authority=chain.modules.gov.authority)
+    message.params.CopyFrom(chain.modules.staking.params(chain.context()))
+    message.params.bond_denom = "other"
+    assert chain.run(message).log == "bond denom cannot be changed while tokens are staked: invalid request"

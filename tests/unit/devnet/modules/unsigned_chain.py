@@ -247,8 +247,14 @@ class UnsignedChain:
 
     def ask(self, path: str, **fields: Any) -> Any:
         """Answer of a query, from state that is thrown away."""
-        request = self.registry.method_by_path["/" + path].request_type(**fields)
+        return self.answer(path, self.registry.method_by_path["/" + path].request_type(**fields))
+
+    def answer(self, path: str, request: Any) -> Any:
         return self.queries[path](Context.for_query(self.overlay, self.block), request)
+
+    def message_names(self) -> list[str]:
+        """Full names of all messages that have a handler."""
+        return list(self._handlers)
 
     # Messages.
 

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 from leasehold.chain.registry import Registry
-from leasehold.core.addresses import decode
 from leasehold.core.clock import rfc3339
 from leasehold.core.settings import Identity
 from leasehold.devnet.app.context import Context
@@ -56,7 +55,7 @@ class Authz(Module):
             if grant.HasField("expiration"):
                 record.expiration.CopyFrom(grant.expiration)
             granter, grantee = self.participants.account(grant.granter), self.participants.account(grant.grantee)
-            self._save(ctx, granter, grantee, message_type(self.registry.unpack(grant.authorization)), record)
+            self._save(ctx, granter, grantee, message_type(self.unpacked(grant.authorization)), record)
 
     def begin_block(self, ctx: Context) -> None:
         """Drop grants that have expired."""
@@ -122,7 +121,7 @@ class Authz(Module):
         granter, grantee = self._pair(msg)
         if not msg.grant.authorization.type_url:
             raise INVALID_TYPE("authorization is nil")
-        authorization = self.registry.unpack(msg.grant.authorization)
+        authorization = self.unpacked(msg.grant.authorization)
         check(authorization)
         type_url = message_type(authorization)
         if not self.modules.auth.exists(ctx, grantee):
@@ -154,7 +153,7 @@ class Authz(Module):
         grantee = self.participants.account(msg.grantee, "invalid grantee address: ")
         if not msg.msgs:
             raise INVALID_REQUEST("messages cannot be empty")
-        messages = [self.registry.unpack(packed) for packed in msg.msgs]
+        messages = [self.unpacked(packed) for packed in msg.msgs]
         for index, message in enumerate(messages):
             try:
                 self.modules.router.check(message)
@@ -165,10 +164,10 @@ class Authz(Module):
 
     def _dispatch(self, ctx: Context, grantee: bytes, message: Any, index: int) -> bytes:
         name = message.DESCRIPTOR.full_name
-        signers = self.registry.signers(message)
+        signers = self.signers_of(message)
         if len(signers) != 1:
             raise ChainError(SIGNERS)
-        granter = decode(signers[0])[1]
+        granter = signers[0]
         if granter != grantee:
             self._authorize(ctx, granter, grantee, message)
         if not self.modules.router.routes(name):
@@ -191,7 +190,7 @@ class Authz(Module):
             raise NOT_FOUND(f"failed to get grant with given granter: {by}, grantee: {to} & msgType: {type_url} ")
         if grant.HasField("expiration") and instant(grant.expiration) < ctx.block.time_ns:
             raise ChainError(EXPIRED)
-        verdict = accept(self.registry, ctx, self.registry.unpack(grant.authorization), message)
+        verdict = accept(self.registry, ctx, self.unpacked(grant.authorization), message)
         if verdict.used_up:
             self._delete(ctx, granter, grantee, type_url)
         elif verdict.updated is not None:

@@ -71,7 +71,7 @@ class Distribution(Rewards):
         total = sum(vote.power for vote in ctx.block.commit)
         remaining = fees
         if total:
-            shared = dec_coins.multiply_truncated(fees, ONE - int(self.params(ctx).community_tax))
+            shared = dec_coins.multiply_truncated(fees, ONE - int(self.params(ctx).community_tax or "0"))
             for vote in ctx.block.commit:
                 validator = self.modules.staking.seen_by_consensus(ctx, vote.address)
                 if validator is None:
@@ -83,7 +83,7 @@ class Distribution(Rewards):
 
     def _reward(self, ctx: Context, validator: Any, coins: DecCoins) -> None:
         operator = self.participants.operator(validator.operator_address)
-        commission = dec_coins.multiply(coins, int(validator.commission.commission_rates.rate))
+        commission = dec_coins.multiply(coins, int(validator.commission.commission_rates.rate or "0"))
         ctx.emit("commission", ("amount", coins_text(commission)), ("validator", validator.operator_address))
         self.save_commission(ctx, operator, dec_coins.add(self.commission(ctx, operator), commission))
         self.add_rewards(ctx, operator, dec_coins.subtract(coins, commission))

@@ -48,7 +48,7 @@ class Feegrant(Module):
         for entry in state.get("allowances", []):
             grant = self.from_json(_PACKAGE + "Grant", entry)
             granter, grantee = self.participants.account(grant.granter), self.participants.account(grant.grantee)
-            self._save(ctx, granter, grantee, self.registry.unpack(grant.allowance))
+            self._save(ctx, granter, grantee, self.unpacked(grant.allowance))
 
     def end_block(self, ctx: Context) -> None:
         self._drop_expired(ctx, _SWEEP)
@@ -73,7 +73,7 @@ class Feegrant(Module):
         data = ctx.store.get(_GRANT + self._key(granter, grantee))
         if data is None:
             return None
-        return self.registry.unpack(self.registry.parse(_PACKAGE + "Grant", data).allowance)
+        return self.unpacked(self.registry.parse(_PACKAGE + "Grant", data).allowance)
 
     def _save(self, ctx: Context, granter: bytes, grantee: bytes, allowance: Any) -> None:
         grant = self.new(
@@ -140,7 +140,7 @@ class Feegrant(Module):
         grantee, granter = self._address(msg.grantee), self._address(msg.granter)
         if self._find(ctx, granter, grantee) is not None:
             raise INVALID_REQUEST("fee allowance already exists")
-        allowance = self.registry.unpack(msg.allowance)
+        allowance = self.unpacked(msg.allowance)
         self._allowances.check(allowance)
         if not self.modules.auth.exists(ctx, grantee):
             if self.modules.bank.blocked(grantee):

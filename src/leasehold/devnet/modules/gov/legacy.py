@@ -27,7 +27,7 @@ class LegacyQueries(Queries):
                 "when amount of proposal messages not exactly one"
             )
         packed = proposal.messages[0]
-        content = self.registry.unpack(packed).content if packed.type_url == _CARRIER else packed
+        content = self.unpacked(packed).content if packed.type_url == _CARRIER else packed
         old = self.new(
             BETA + "Proposal",
             proposal_id=proposal.id,

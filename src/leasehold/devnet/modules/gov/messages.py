@@ -27,6 +27,7 @@ from leasehold.devnet.modules.parameter_rules import check_gov
 from leasehold.devnet.modules.staking.ledger import sized
 
 BETA = "cosmos.gov.v1beta1."
+_CONTENT = BETA + "Content"
 _WHOLE = fixed_point.text(ONE)
 _OPTIONS = (1, 2, 3, 4)
 _MAX_METADATA = 255
@@ -57,7 +58,9 @@ class Messages(Proposals):
     def handle_legacy_submit(self, ctx: Context, msg: Any) -> Any:
         if not msg.content.type_url:
             raise INVALID_CONTENT("missing content")
-        content = self.registry.unpack(msg.content)
+        content = self.unpacked(msg.content)
+        if _CONTENT not in self.registry.message_traits(content.DESCRIPTOR).implements:
+            raise INVALID_CONTENT("missing content")
         if not content.title.strip():
             raise INVALID_CONTENT("proposal title cannot be blank")
         if not content.description:
@@ -81,9 +84,9 @@ class Messages(Proposals):
         name = msg.content.type_url.rpartition("/")[2]
         route = _ROUTES.get(name, name.split(".")[-3] if name.count(".") >= 2 else name)
         if route == "params":
-            change = self.registry.unpack(msg.content).changes[0]
-            text = f"failed to run legacy handler params, {change.subspace}: unknown subspace"
-            raise INVALID_CONTENT(text)
+            changes = self.unpacked(msg.content).changes
+            shown = f"{changes[0].subspace}: unknown subspace" if changes else "submitted parameter changes are empty"
+            raise INVALID_CONTENT(f"failed to run legacy handler params, {shown}")
         if route != "gov":
             raise NO_HANDLER(route)
         return self.new(V1 + "MsgExecLegacyContentResponse")

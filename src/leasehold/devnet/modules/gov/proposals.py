@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from leasehold.core import fixed_point
-from leasehold.core.addresses import decode, module_address
+from leasehold.core.addresses import module_address
 from leasehold.devnet.app import coins as coin_lists
 from leasehold.devnet.app.coins import Coin, Coins, amount_of, coins_text, from_proto
 from leasehold.devnet.app.context import Context
@@ -81,18 +81,17 @@ class Proposals(Tally):
     def _check_messages(self, ctx: Context, packed: Any, *, validate: bool) -> None:
         trial = ctx.fork()
         for item in packed:
-            message = self.registry.unpack(item)
+            message = self.unpacked(item)
             name = message.DESCRIPTOR.full_name
             try:
                 self.modules.router.check(message)
             except ChainError as error:
                 raise INVALID_MESSAGE(error.log) from None
-            signers = self.registry.signers(message)
+            signers = self.signers_of(message)
             if len(signers) != 1:
                 raise ChainError(INVALID_SIGNER)
-            signer = decode(signers[0])[1]
-            if signer != module_address("gov"):
-                raise INVALID_SIGNER(self.prefixes.account_text(signer))
+            if signers[0] != module_address("gov"):
+                raise INVALID_SIGNER(self.prefixes.account_text(signers[0]))
             if not self.modules.router.routes(name):
                 raise UNROUTABLE(f"/{name}")
             if validate or name == _LEGACY:
@@ -253,10 +252,12 @@ class Proposals(Tally):
         target = params.proposal_cancel_dest
         if not target:
             self.modules.bank.burn(ctx, "gov", charged)
-        elif decode(target)[1] == module_address("distribution"):
+            return
+        address = self.participants.account(target)
+        if address == module_address("distribution"):
             self.modules.distribution.fund(ctx, account, charged)
         else:
-            self.modules.bank.send(ctx, account, decode(target)[1], charged)
+            self.modules.bank.send(ctx, account, address, charged)
 
     # The end of a period.
 
@@ -305,7 +306,7 @@ class Proposals(Tally):
         inner = ctx.fork()
         for index, packed in enumerate(proposal.messages):
             try:
-                self.modules.router.execute(inner, self.registry.unpack(packed))
+                self.modules.router.execute(inner, self.unpacked(packed))
             except ChainError as error:
                 proposal.status = FAILED
                 proposal.failed_reason = error.log

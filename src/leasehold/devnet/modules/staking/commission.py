@@ -47,9 +47,9 @@ def check_new_rate(commission: Any, rate: int, now_ns: int) -> None:
     rates = commission.commission_rates
     if rate < 0:
         raise ChainError(COMMISSION_NEGATIVE)
-    if rate > int(rates.max_rate):
+    if rate > int(rates.max_rate or "0"):
         raise ChainError(COMMISSION_ABOVE_MAX)
-    if rate - int(rates.rate) > int(rates.max_change_rate):
+    if rate - int(rates.rate or "0") > int(rates.max_change_rate or "0"):
         raise ChainError(COMMISSION_CHANGE_TOO_LARGE)
 
 

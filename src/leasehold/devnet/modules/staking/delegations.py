@@ -239,25 +239,40 @@ class Delegations(Ledger):
     def complete_unbondings(self, ctx: Context) -> None:
         """Pay out what finished unbonding."""
         for delegator, operator in self._mature(ctx, UNBONDING_QUEUE):
-            unbonding = self.find_unbonding(ctx, delegator, operator)
-            if unbonding is None:
+            inner = ctx.fork()
+            try:
+                self._complete_unbonding(inner, delegator, operator)
+            except ChainError:
+                # As on the real chain a payout that fails is passed over: the block must go on.
                 continue
-            paid = 0
-            for index in range(len(unbonding.entries) - 1, -1, -1):
-                if instant(unbonding.entries[index].completion_time) > ctx.block.time_ns:
-                    continue
-                if unbonding.entries[index].unbonding_on_hold_ref_count > 0:
-                    continue
-                paid += int(unbonding.entries[index].balance)
-                self._pay_out(ctx, delegator, int(unbonding.entries[index].balance))
-                del unbonding.entries[index]
-            self.save_unbonding(ctx, delegator, operator, unbonding)
-            ctx.emit(
-                "complete_unbonding",
-                ("amount", self._amount_text(ctx, paid)),
-                ("validator", self.operator_text(operator)),
-                ("delegator", self.account_text(delegator)),
-            )
+            ctx.join(inner)
+
+    def _complete_unbonding(self, ctx: Context, delegator: bytes, operator: bytes) -> None:
+        unbonding = self.find_unbonding(ctx, delegator, operator)
+        if unbonding is None:
+            return
+        paid, waiting = 0, []
+        for entry in unbonding.entries:
+            if instant(entry.completion_time) > ctx.block.time_ns or entry.unbonding_on_hold_ref_count > 0:
+                waiting.append(entry)
+                continue
+            paid += int(entry.balance)
+            self._pay_out(ctx, delegator, int(entry.balance))
+        kept = [self._copy(entry) for entry in waiting]
+        del unbonding.entries[:]
+        unbonding.entries.extend(kept)
+        self.save_unbonding(ctx, delegator, operator, unbonding)
+        ctx.emit(
+            "complete_unbonding",
+            ("amount", self._amount_text(ctx, paid)),
+            ("validator", self.operator_text(operator)),
+            ("delegator", self.account_text(delegator)),
+        )
+
+    def _copy(self, entry: Any) -> Any:
+        copied = type(entry)()
+        copied.CopyFrom(entry)
+        return copied
 
     def _pay_out(self, ctx: Context, delegator: bytes, amount: int) -> None:
         if amount:

@@ -256,5 +256,8 @@ class Messages(ValidatorSet):
     def handle_update_params(self, ctx: Context, msg: Any) -> Any:
         self.modules.gov.require_authority(msg.authority)
         check_staking(msg.params)
+        if msg.params.bond_denom != self.params(ctx).bond_denom and any(self.pools(ctx)):
+            # The pools hold the old denom: the next change of the set could not move its stake and would halt the chain.
+            raise INVALID_REQUEST("bond denom cannot be changed while tokens are staked")
         self.set_params(ctx, msg.params)
         return self.new(PACKAGE + "MsgUpdateParamsResponse")
