@@ -257,7 +257,7 @@ class Messages(ValidatorSet):
         self.modules.gov.require_authority(msg.authority)
         check_staking(msg.params)
         if msg.params.bond_denom != self.params(ctx).bond_denom and any(self.pools(ctx)):
-            # The pools hold the old denom: the next change of the set could not move its stake and would halt the chain.
+            # The pools hold the old denom: the next change of the set could not move its stake and would halt all.
             raise INVALID_REQUEST("bond denom cannot be changed while tokens are staked")
         self.set_params(ctx, msg.params)
         return self.new(PACKAGE + "MsgUpdateParamsResponse")
