@@ -12,6 +12,7 @@ from typing import Any
 from leasehold.app_api.api import assemble, describe
 from leasehold.app_api.app import App
 from leasehold.app_api.cells import Cell
+from leasehold.app_api.gating.first import first_documents, first_locales
 from leasehold.app_api.gating.store import GatedStore
 from leasehold.app_api.refresh import Graph
 from leasehold.app_api.schedule import refresh_head, refreshers
@@ -33,7 +34,6 @@ SCHEMA = "app_api"
 # A node that announces no block for this long is connected to anew; the timer notices blocks meanwhile.
 SILENCE_SECONDS = 30.0
 HEAD_SECONDS = 1.0
-_DEFAULTS = Path(__file__).parent / "defaults"
 _log = logging.get("app-api")
 
 
@@ -59,16 +59,20 @@ async def running(app: App, metrics: Metrics) -> AsyncIterator[Graph]:
 
 
 async def import_first(app: App) -> None:
-    """Give an empty database its first configuration: the folder of the settings, else the one for this identity."""
+    """Give an empty database its first configuration: the folder of the settings, else that of the embedded chain."""
     if await app.store.version() > 0:
         return
-    taken = await app.store.import_folder(
-        Path(app.settings.app_api.gated_folder or _DEFAULTS / app.settings.identity.namespace)
-    )
-    if taken:
+    settings = app.settings
+    if settings.app_api.gated_folder:
+        taken = await app.store.import_folder(Path(settings.app_api.gated_folder))
         _log.info("gated configuration imported", documents=", ".join(taken))
+    elif not settings.chain.rpc_urls:
+        await app.store.import_documents(first_documents(settings))
+        for locale in first_locales():
+            await app.store.put_locale(locale)
+        _log.info("first configuration of the embedded chain stored")
     else:
-        _log.warning("no gated configuration", hint="set app_api.gated_folder or use the admin routes")
+        _log.warning("there is no gated configuration", hint="set app_api.gated_folder or use the admin routes")
 
 
 async def _follow(app: App, graph: Graph, hint: asyncio.Event) -> None:

@@ -123,7 +123,7 @@ class AppApi:
     messaging_secret: str = setting("", "HS256 secret of messaging tokens", secret=True)
     admin_keys: tuple[str, ...] = setting((), "hashed admin API keys; none turns the admin routes off", secret=True)
     dispatcher_contract: str = setting("", "address of the reward dispatcher; empty: the platform's treasury")
-    gated_folder: str = setting("", "folder of gated configuration imported into an empty database; empty: ours")
+    gated_folder: str = setting("", "folder of gated configuration for an empty database; empty: the devnet's")
     gas_multiplier: str = setting("3.5", "factor clients apply to simulated gas")
     cors_origins: tuple[str, ...] = setting(("*",), "origins allowed to call the API")
 

@@ -114,17 +114,23 @@ async def read_state(view: ChainView, address: str, gated: GatedConfig) -> State
     return state
 
 
-async def known_opening(app: App, address: str) -> data.Opening | None:
-    """What the index knows about a lease; a lease is complete without it, so its failure is not ours."""
-    try:
+async def known_opening(app: App, address: str, view: ChainView | None = None) -> data.Opening | None:
+    """What the index knows about a lease, asked once per block; a lease is complete without it, so its failure is not
+    ours."""
+
+    async def read() -> data.Opening | None:
         return await app.upstreams.data.opening(address)
+
+    try:
+        found: data.Opening | None = await (view.once(("opening", address), read) if view else read())
+        return found
     except ServiceFailure as error:
         _log.info("the index does not answer", lease=address, error=error.message)
         return None
 
 
-async def leases_of(app: App, owner: str, only: str | None = None) -> list[LeaseInfo]:
-    """Every visible lease of a wallet, all of one block, by protocol and in the leaser's order.
+async def leases_of(app: App, view: ChainView, owner: str, only: str | None = None) -> list[LeaseInfo]:
+    """Every visible lease of a wallet as of a view, by protocol and in the leaser's order.
 
     A lease whose contract refuses to say its state is left out: asking again would not help. Anything else that fails
     fails the whole, so that a list is never silently short.
@@ -132,11 +138,10 @@ async def leases_of(app: App, owner: str, only: str | None = None) -> list[Lease
     cells = app.cells
     context, gated, registry = cells.filter.value, cells.gated.value, cells.contracts.value
     names = [name for name in sorted(registry.protocols) if context.visible(name) and only in (None, name)]
-    view = await app.chain()
 
     async def one(protocol: data.Protocol, address: str) -> LeaseInfo | None:
         try:
-            state, known = await asyncio.gather(read_state(view, address, gated), known_opening(app, address))
+            state, known = await asyncio.gather(read_state(view, address, gated), known_opening(app, address, view))
         except ContractRefused as error:
             _log.warning("a lease refuses to say its state", lease=address, error=error.message)
             return None
@@ -178,8 +183,17 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get("/api/leases", summary="A wallet's visible leases", tags=tags, errors=(400, 502, 503))
     async def leases(request: Request[LeasesParams, None]) -> LeasesResponse:
-        owner = require_bech32(request.params.address)
-        return totals(await leases_of(app, owner, request.params.protocol))
+        owner, only = require_bech32(request.params.address), request.params.protocol
+        # Said before the chain is asked for anything.
+        _, gated, _ = cells.filter.value, cells.gated.value, cells.contracts.value
+        view = await app.chain()
+
+        async def read() -> LeasesResponse:
+            return totals(await leases_of(app, view, owner, only))
+
+        key = ("leases", owner, only, gated.version, cells.filter.version, cells.prices.version)
+        found: LeasesResponse = await view.once(key, read)
+        return found
 
     @api.get("/api/leases/{address}", summary="One lease", tags=tags, errors=(400, 404, 502, 503))
     async def lease(request: Request[LeaseParams, None]) -> LeaseInfo:
@@ -193,7 +207,7 @@ def declare(api: Registry, app: App) -> None:
             raise InvalidInput(f"there is no protocol {name}", field="protocol")
         view = await app.chain()
         try:
-            state, known = await asyncio.gather(read_state(view, address, gated), known_opening(app, address))
+            state, known = await asyncio.gather(read_state(view, address, gated), known_opening(app, address, view))
         except NoSuchContract:
             raise NotFound(f"Lease {address} not found") from None
         if not belongs(state, known, protocol):

@@ -177,7 +177,7 @@ class ChainView:
             self._reads.asked += 1
             return await lcd.read(target, kind, height=self.height, context=context)
 
-        return await self._once((target, repr(kind)), work)
+        return await self.once((target, repr(kind)), work)
 
     async def smart(self, contract: str, query: Any, kind: Any) -> Any:
         """A contract's answer as a type."""
@@ -187,7 +187,7 @@ class ChainView:
             self._reads.asked += 1
             return await lcd.smart(contract, query, kind, height=self.height)
 
-        return await self._once((smart_target(contract, query), repr(kind)), work)
+        return await self.once((smart_target(contract, query), repr(kind)), work)
 
     async def pages(self, target: str, kind: Any, *, context: str = "") -> list[Any]:
         """Every page of a list; `kind` has a `pagination` member."""
@@ -204,7 +204,8 @@ class ChainView:
                 return found
             key = following
 
-    async def _once(self, key: Any, work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    async def once(self, key: Any, work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        """The result of `work`, done once for everybody who looks at this block and gives the same key."""
         if len(self._shared) >= MOST_ANSWERS:
             return await work()
         return await self._shared.get(key, work)
