@@ -105,7 +105,7 @@ def _success(route: Route, status: int, kind: Any, schemas: _Schemas) -> dict[st
     }
     if headers:
         answer["headers"] = headers
-    if status != 204:
+    if status not in (204, 304):
         content: dict[str, Any] = {}
         for media in route.produces:
             content[media] = {"schema": schemas.of(kind) if media == JSON else {"type": "string"}}
