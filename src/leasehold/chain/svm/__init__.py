@@ -1,0 +1,1 @@
+"""SVM chains: addresses, transactions, and the instructions this project sends and accepts."""
