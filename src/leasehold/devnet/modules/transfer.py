@@ -167,6 +167,8 @@ class Transfer(Module):
 
     @answers(_QUERY + "EscrowAddress")
     def query_escrow_address(self, ctx: Context, request: Any) -> Any:
+        identifiers.check_queried("port", request.port_id)
+        identifiers.check_queried("channel", request.channel_id)
         if self.modules.ibc.channel(ctx, request.port_id, request.channel_id) is None:
             text = f"port ID ({request.port_id}) channel ID ({request.channel_id})"
             raise StatusError(Status.NOT_FOUND, f"{text}: channel not found")

@@ -13,6 +13,8 @@ from leasehold.devnet.modules.ibc.identifiers import check_queried
 from leasehold.devnet.modules.ibc.tables import CHANNEL_V1, Tables
 
 _QUERY = CHANNEL_V1 + "Query/"
+_DASHES = "port-id: {port}, channel-id {channel}"
+_PARENTHESES = "port ID ({port}) channel ID ({channel})"
 
 
 class Channels(Tables):
@@ -60,7 +62,7 @@ class Channels(Tables):
 
     @answers(_QUERY + "Channel")
     def query_channel(self, ctx: Context, request: Any) -> Any:
-        found = self._known(ctx, request, "port-id: {port}, channel-id {channel}")
+        found = self._known(ctx, request, _DASHES)
         channel = self.new(
             CHANNEL_V1 + "Channel",
             state=found.state,
@@ -88,7 +90,7 @@ class Channels(Tables):
 
     @answers(_QUERY + "PacketCommitments")
     def query_commitments(self, ctx: Context, request: Any) -> Any:
-        self._known(ctx, request, "port ID ({port}) channel ID ({channel})")
+        self._known(ctx, request, _PARENTHESES)
         states = [
             (f"{packet.sequence:020d}", self._commitment(request, packet))
             for packet in self._waiting(ctx, request.port_id, request.channel_id)
@@ -113,9 +115,8 @@ class Channels(Tables):
     @answers(_QUERY + "PacketCommitment")
     def query_commitment(self, ctx: Context, request: Any) -> Any:
         self._checked(request)
-        if request.sequence == 0:
-            raise StatusError(Status.INVALID_ARGUMENT, "packet sequence cannot be 0")
-        self._known(ctx, request, "port-id: {port}, channel-id: {channel}")
+        require_sequence(request.sequence)
+        self._known(ctx, request, _PARENTHESES)
         waiting = self._waiting(ctx, request.port_id, request.channel_id)
         found = next((packet for packet in waiting if packet.sequence == request.sequence), None)
         if found is None:
@@ -128,21 +129,61 @@ class Channels(Tables):
 
     @answers(_QUERY + "PacketAcknowledgements")
     def query_acknowledgements(self, ctx: Context, request: Any) -> Any:
-        self._known(ctx, request, "port ID ({port}) channel ID ({channel})")
+        self._known(ctx, request, _PARENTHESES)
         return self.new(
             CHANNEL_V1 + "QueryPacketAcknowledgementsResponse",
             pagination=self.page_response(Page(b"", 0)),
             height=self.own_height(ctx),
         )
 
+    @answers(_QUERY + "PacketAcknowledgement")
+    def query_acknowledgement(self, ctx: Context, request: Any) -> Any:
+        self._checked(request)
+        require_sequence(request.sequence)
+        self._known(ctx, request, _PARENTHESES)
+        raise StatusError(Status.NOT_FOUND, "packet acknowledgement hash not found")
+
+    @answers(_QUERY + "PacketReceipt")
+    def query_receipt(self, ctx: Context, request: Any) -> Any:
+        self._checked(request)
+        require_sequence(request.sequence)
+        self._known(ctx, request, _PARENTHESES)
+        return self.new(CHANNEL_V1 + "QueryPacketReceiptResponse", proof_height=self.own_height(ctx))
+
+    @answers(_QUERY + "UnreceivedPackets")
+    def query_unreceived_packets(self, ctx: Context, request: Any) -> Any:
+        self._known(ctx, request, _DASHES)
+        sequences = checked_sequences(request.packet_commitment_sequences)
+        return self.new(CHANNEL_V1 + "QueryUnreceivedPacketsResponse", sequences=sequences, height=self.own_height(ctx))
+
+    @answers(_QUERY + "UnreceivedAcks")
+    def query_unreceived_acks(self, ctx: Context, request: Any) -> Any:
+        self._known(ctx, request, _PARENTHESES)
+        waiting = {packet.sequence for packet in self._waiting(ctx, request.port_id, request.channel_id)}
+        sequences = [number for number in checked_sequences(request.packet_ack_sequences) if number in waiting]
+        return self.new(CHANNEL_V1 + "QueryUnreceivedAcksResponse", sequences=sequences, height=self.own_height(ctx))
+
+    @answers(_QUERY + "ChannelConsensusState")
+    def query_channel_consensus(self, ctx: Context, request: Any) -> Any:
+        channel = self._known(ctx, request, _DASHES)
+        connection = self.connection(ctx, channel.connection_hops[0])
+        if connection is None:
+            text = f"connection-id: {channel.connection_hops[0]}: connection not found"
+        else:
+            text = f"client-id: {connection.client_id}: consensus state not found"
+        raise StatusError(Status.NOT_FOUND, text)
+
     @answers(_QUERY + "NextSequenceReceive")
     def query_next_receive(self, ctx: Context, request: Any) -> Any:
-        self._known(ctx, request, "port-id: {port}, channel-id {channel}")
+        self._known(ctx, request, _DASHES)
         return self.new(CHANNEL_V1 + "QueryNextSequenceReceiveResponse", proof_height=self.own_height(ctx))
 
     @answers(_QUERY + "NextSequenceSend")
     def query_next_send(self, ctx: Context, request: Any) -> Any:
-        self._known(ctx, request, "port-id: {port}, channel-id {channel}")
+        self._checked(request)
+        if self.channel(ctx, request.port_id, request.channel_id) is None:
+            where = f"port-id: {request.port_id}, channel-id {request.channel_id}"
+            raise StatusError(Status.NOT_FOUND, f"{where}: sequence send not found")
         return self.new(
             CHANNEL_V1 + "QueryNextSequenceSendResponse",
             next_sequence_send=self.modules.interchain.next_sequence(ctx),
@@ -152,3 +193,15 @@ class Channels(Tables):
 
 def _digest(packet: Any) -> bytes:
     return sha256(repr((packet.sequence, packet.body, packet.timeout_ns)).encode()).digest()
+
+
+def require_sequence(sequence: int) -> None:
+    if sequence == 0:
+        raise StatusError(Status.INVALID_ARGUMENT, "packet sequence cannot be 0")
+
+
+def checked_sequences(sequences: Any) -> list[int]:
+    for index, sequence in enumerate(sequences):
+        if sequence == 0:
+            raise StatusError(Status.INVALID_ARGUMENT, f"packet sequence {index} cannot be 0")
+    return list(sequences)

@@ -8,15 +8,16 @@ from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.errors import Status, StatusError
 from leasehold.devnet.app.module import answers
 from leasehold.devnet.app.pagination import Page
-from leasehold.devnet.modules.ibc.channels import Channels
 from leasehold.devnet.modules.ibc.identifiers import check_queried
-from leasehold.devnet.modules.ibc.tables import CLIENT_V1, CONNECTION_V1
+from leasehold.devnet.modules.ibc.second_version import SecondVersion
+from leasehold.devnet.modules.ibc.tables import CLIENT_V1, CONNECTION_V1, LOCALHOST_CLIENT
 
 _CLIENT = CLIENT_V1 + "Query/"
 _CONNECTION = CONNECTION_V1 + "Query/"
+_NAMED = "connection-id: {}"
 
 
-class Ibc(Channels):
+class Ibc(SecondVersion):
     """Reads of IBC core."""
 
     # Connections.
@@ -31,11 +32,12 @@ class Ibc(Channels):
             height=self.own_height(ctx),
         )
 
-    def _known_connection(self, ctx: Context, connection_id: str) -> Any:
+    def _known_connection(self, ctx: Context, connection_id: str, form: str = "{}") -> Any:
+        """A connection; `form` is how its absence is told."""
         check_queried("connection", connection_id)
         found = self.connection(ctx, connection_id)
         if found is None:
-            raise StatusError(Status.NOT_FOUND, f"{connection_id}: connection not found")
+            raise StatusError(Status.NOT_FOUND, f"{form.format(connection_id)}: connection not found")
         return found
 
     @answers(_CONNECTION + "Connection")
@@ -65,7 +67,7 @@ class Ibc(Channels):
 
     @answers(_CONNECTION + "ConnectionClientState")
     def query_connection_client(self, ctx: Context, request: Any) -> Any:
-        connection = self._known_connection(ctx, request.connection_id)
+        connection = self._known_connection(ctx, request.connection_id, _NAMED)
         client = self.client(ctx, connection.client_id)
         if client is None:
             raise StatusError(Status.NOT_FOUND, f"client-id: {connection.client_id}: light client not found")
@@ -74,6 +76,11 @@ class Ibc(Channels):
             identified_client_state=client,
             proof_height=self.own_height(ctx),
         )
+
+    @answers(_CONNECTION + "ConnectionConsensusState")
+    def query_connection_consensus(self, ctx: Context, request: Any) -> Any:
+        connection = self._known_connection(ctx, request.connection_id, _NAMED)
+        raise StatusError(Status.NOT_FOUND, f"client-id: {connection.client_id}: consensus state not found")
 
     @answers(_CONNECTION + "ConnectionParams")
     def query_connection_params(self, ctx: Context, request: Any) -> Any:
@@ -104,12 +111,18 @@ class Ibc(Channels):
     @answers(_CLIENT + "ClientStatus")
     def query_client_status(self, ctx: Context, request: Any) -> Any:
         check_queried("client", request.client_id)
-        status = "Active" if self.client(ctx, request.client_id) is not None else "Unknown"
+        known = request.client_id == LOCALHOST_CLIENT or self.client(ctx, request.client_id) is not None
+        status = "Active" if known else "Unknown"
         return self.new(CLIENT_V1 + "QueryClientStatusResponse", status=status)
 
     @answers(_CLIENT + "ClientParams")
     def query_client_params(self, ctx: Context, request: Any) -> Any:
         return self.new(CLIENT_V1 + "QueryClientParamsResponse", params=self.client_params(ctx))
+
+    @answers(_CLIENT + "ClientCreator")
+    def query_client_creator(self, ctx: Context, request: Any) -> Any:
+        check_queried("client", request.client_id)
+        return self.new(CLIENT_V1 + "QueryClientCreatorResponse")
 
     @answers(_CLIENT + "ConsensusStates")
     def query_consensus_states(self, ctx: Context, request: Any) -> Any:
@@ -137,5 +150,4 @@ class Ibc(Channels):
 
     @answers(_CLIENT + "UpgradedConsensusState")
     def query_upgraded_consensus(self, ctx: Context, request: Any) -> Any:
-        text = f"upgraded consensus state not found, height: {ctx.block.height}"
-        raise StatusError(Status.NOT_FOUND, f"{text}: consensus state not found")
+        raise StatusError(Status.NOT_FOUND, f"upgraded consensus state not found, height {ctx.block.height}")
