@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import AsyncIterator, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -18,12 +19,14 @@ from leasehold.chain.comet.validators import address_of
 from leasehold.chain.registry import registry
 from leasehold.chain.transactions import UndecodableTransaction, decode_transaction
 from leasehold.core import fixed_point
-from leasehold.core.clock import ManualClock, parse_rfc3339
+from leasehold.core.clock import NANOSECONDS, ManualClock, parse_rfc3339
+from leasehold.core.errors import LeaseholdError
 from leasehold.core.settings import Identity
 from leasehold.devnet.app.application import ChainApplication
 from leasehold.devnet.consensus.blockstore import BlockStore
 from leasehold.devnet.consensus.genesis import Genesis
 from leasehold.devnet.consensus.keys import ValidatorKeys
+from leasehold.devnet.consensus.mempool import Mempool
 from leasehold.devnet.consensus.node import Node, NodeIdentity
 from leasehold.devnet.grpc.server import GrpcServer
 from leasehold.devnet.lcd.listener import listening
@@ -36,6 +39,9 @@ MINIMUM_GAS_PRICE = "0.0025"
 # The original's configuration: requests a batch may have, blocks whose state its pruned node keeps.
 MAX_BATCH = 10
 KEEP_RECENT = 10
+# Blocks further apart than any round takes: the original was stopped in between.
+RESTART_NS = 7 * NANOSECONDS
+BLOCK_NS = NANOSECONDS * 5 // 2
 _STORE_CODE = "cosmwasm.wasm.v1.MsgStoreCode"
 
 
@@ -48,6 +54,9 @@ class BorrowedKeys(ValidatorKeys):
 
     def __contains__(self, address: object) -> bool:
         return address in self._public
+
+    def __len__(self) -> int:
+        return len(self._public)
 
     def __iter__(self) -> Any:
         return iter(self._public)
@@ -87,6 +96,7 @@ class RebuiltChain:
 
     def __init__(self, recording: Recording, genesis: bytes, facts: Facts, *, window: int = 0) -> None:
         self.blocks = recording.blocks
+        self._hashes: dict[bytes, bytes] = {}
         identity = Identity(
             prefix="nolus", base_denom="unls", display="NLS", namespace="nolus",
             chain_id=recording.genesis["chain_id"],
@@ -130,18 +140,43 @@ class RebuiltChain:
             self.seal_next()
 
     def seal_next(self) -> None:
-        """Seal the next recorded block."""
+        """Seal the next recorded block; after a long pause the original had been started anew, its mempool empty."""
+        if self.height >= len(self.blocks):
+            self.seal_empty(1, self.node.time_ns + BLOCK_NS)
+            return
         block = self.blocks[self.height]
-        self.clock.set(parse_rfc3339(block["time"]))
-        self.node.seal(
-            parse_rfc3339(block["time"]),
-            [base64.b64decode(raw) for raw in block["txs"]],
-            signers=_signers(block),
-        )
+        time_ns = parse_rfc3339(block["time"])
+        if self.height > 1 and time_ns - self.node.time_ns > RESTART_NS:
+            self.node.mempool = Mempool(lambda tx, recheck: self.app.check_tx(tx, recheck=recheck))
+        self.clock.set(time_ns)
+        self.node.seal(time_ns, [base64.b64decode(raw) for raw in block["txs"]], signers=_signers(block))
+        stored = self.node.store.block(self.height)
+        assert stored is not None
+        self._hashes[bytes.fromhex(block["hash"])] = stored.id.hash
+
+    def translated(self, request: Any) -> Any:
+        """A recorded request with the hashes of recorded blocks replaced by those of ours."""
+        text = json.dumps(request)
+        for theirs, ours in self._hashes.items():
+            for old, new in (
+                (theirs.hex(), ours.hex()),
+                (theirs.hex().upper(), ours.hex().upper()),
+                (base64.b64encode(theirs).decode(), base64.b64encode(ours).decode()),
+            ):
+                text = text.replace(old, new)
+        return json.loads(text)
+
+    def send_what_came_before(self, raw: bytes, *, itself: bool) -> None:
+        """Offer the mempool what the original's had: whatever was delivered before a transaction, or it too."""
+        coming = [base64.b64decode(tx) for block in self.blocks[self.height : self.height + 6] for tx in block["txs"]]
+        before = coming[: coming.index(raw)] if raw in coming else []
+        for tx in [*before, raw] if itself else before:
+            with suppress(LeaseholdError):
+                self.node.submit(tx)
 
     def seal_empty(self, count: int, until_ns: int) -> None:
         """Seal blocks that the recording does not have, evenly until a time, signed as the last recorded one."""
-        start, signers = self.node.time_ns, _signers(self.blocks[self.height - 1])
+        start, signers = self.node.time_ns, _signers(self.blocks[min(self.height, len(self.blocks)) - 1])
         for number in range(1, count + 1):
             self.node.seal(start + (until_ns - start) * number // count, [], signers=signers)
 

@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 
 TIMEOUT = 2.0
 # How long nothing must come where nothing was recorded, and for how many blocks.
-SILENCE, SILENT_BLOCKS = 0.05, 3
+SILENCE, SILENT_BLOCKS, PATIENT_BLOCKS = 0.05, 3, 20
 _MAPS = frozenset({"events"})
 
 
@@ -32,9 +32,11 @@ class Session:
         self._connection: ClientConnection | None = None
         self._requests: dict[str, Any] = {}
         self._silent_until: int | None = None
+        self._began = 0
         self.finished = False
 
-    async def open(self, port: int) -> None:
+    async def open(self, port: int, height: int) -> None:
+        self._began = height
         path = self.case.request.get("path", "/websocket")
         self._connection = await connect(f"ws://127.0.0.1:{port}{path}", proxy=None, max_size=None, ping_interval=None)
 
@@ -49,7 +51,8 @@ class Session:
                 else:
                     if _lies_ahead(entry.get("frame"), height):
                         return
-                    await self._expect(entry)
+                    if not await self._expect(entry, height):
+                        return
                 self._at += 1
             await self._stay_silent(height)
         except TimeoutError:
@@ -76,9 +79,16 @@ class Session:
         if isinstance(frame, dict) and "id" in frame:
             self._requests[json.dumps(frame["id"])] = frame
 
-    async def _expect(self, entry: dict[str, Any]) -> None:
+    async def _expect(self, entry: dict[str, Any], height: int) -> bool:
+        """Take the next frame; False when an event that shows no height may still come with a later block."""
         assert self._connection is not None
-        text = await asyncio.wait_for(self._connection.recv(decode=True), TIMEOUT)
+        patient = _is_undated_event(entry.get("frame")) and height < self._began + PATIENT_BLOCKS
+        try:
+            text = await asyncio.wait_for(self._connection.recv(decode=True), SILENCE if patient else TIMEOUT)
+        except TimeoutError:
+            if patient:
+                return False
+            raise
         assert isinstance(text, str)
         ours, recorded = json.loads(text), entry["frame"]
         where = f"frame {self._at}"
@@ -90,6 +100,7 @@ class Session:
         else:
             found = differences(recorded, ours, any_order=_MAPS)
         self.lines += [f"{where}: {line}" for line in found]
+        return True
 
     async def _stay_silent(self, height: int) -> None:
         """A subscription with conditions of which nothing came must stay silent for some blocks."""
@@ -118,7 +129,9 @@ class Session:
 
 def _lies_ahead(frame: Any, height: int) -> bool:
     told = event_height(frame)
-    if told is not None:
-        return told > height
-    # Some events show no height: they wait for the first block after the session began.
-    return False
+    return told is not None and told > height
+
+
+def _is_undated_event(frame: Any) -> bool:
+    result = frame.get("result") if isinstance(frame, dict) else None
+    return isinstance(result, dict) and "data" in result and event_height(frame) is None
