@@ -26,6 +26,7 @@ from leasehold.app_api.resources import (
     transfer,
     zero_interest,
 )
+from leasehold.app_api.writes import routes as writes
 from leasehold.core.clock import Clock
 from leasehold.core.settings import Settings
 from leasehold.serving.envelopes import ApplicationDialect
@@ -78,6 +79,7 @@ def assemble(settings: Settings, clock: Clock) -> App:
     app = App(settings, clock, Cells(clock), SnapshotTable(), registry, clock.monotonic())
     for resource in RESOURCES:
         resource.declare(registry, app)
+    writes.declare(registry, app)
     return app
 
 

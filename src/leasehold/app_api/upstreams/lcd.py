@@ -149,12 +149,13 @@ class ChainReads:
 
     def at(self, height: int) -> ChainView:
         """The chain as of the end of `height`."""
-        if height not in self._by_height:
-            self._by_height[height] = Shared()
+        shared = self._by_height.get(height)
+        if shared is None:
+            shared = self._by_height[height] = Shared()
             for old in sorted(self._by_height)[:-KEPT_HEIGHTS]:
                 # Readers of an old height keep their own reference until they are done.
                 del self._by_height[old]
-        return ChainView(self, height, self._by_height.get(height) or Shared())
+        return ChainView(self, height, shared)
 
     def close(self) -> None:
         for shared in self._by_height.values():

@@ -26,8 +26,8 @@ UNSET = msgspec.UNSET
 class LeaseQuoteRequest(msgspec.Struct):
     """A down-payment in base units, the asset to lease, and the loan wanted per down-payment in permille.
 
-    `lease_ticker` also goes by `lease_currency`, `currency` and `lease_asset`. The loan does not depend on the asset, so
-    a quote may leave it out.
+    `lease_ticker` also goes by `lease_currency`, `currency` and `lease_asset`. The loan does not depend on the asset,
+    so a quote may leave it out.
     """
 
     protocol: str
@@ -92,8 +92,8 @@ class ClosePolicyRequest(msgspec.Struct):
     """Triggers in permille of the loan to value: a number sets one, null clears it, absence leaves it."""
 
     lease_address: str
-    stop_loss: checks.Permille | None | Absent = UNSET
-    take_profit: checks.Permille | None | Absent = UNSET
+    stop_loss: checks.Permille | Absent | None = UNSET
+    take_profit: checks.Permille | Absent | None = UNSET
     sender: str | None = None
 
 

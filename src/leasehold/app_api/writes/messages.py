@@ -1,6 +1,7 @@
 """Unsigned messages in proto-JSON, as the chain and the contracts accept them.
 
-Members stand in alphabetical order, as clients of the public system get them. What the client fills in is an empty text.
+Members stand in alphabetical order, as clients of the public system get them. What the client fills in is an empty
+text.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def declare(api: Registry, app: App) -> None:
     async def claim(request: Request[NoParams, ClaimRewardsRequest]) -> StakingTransactionResponse:
         listed = [checks.validator(app, one, "validator_addresses") for one in request.body.validator_addresses]
         built = [messages.claim(one) for one in listed]
-        return await answer(app, built, f"Claim {app.brand} staking rewards", request.body.sender)
+        return await answer(app, built, "Claim staking rewards", request.body.sender)
 
     @api.post("/api/governance/vote", summary="Build a vote", tags=("governance",), operation_id="vote", errors=(400,))
     async def vote(request: Request[NoParams, VoteRequest]) -> GovernanceTransactionResponse:
