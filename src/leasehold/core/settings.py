@@ -148,6 +148,14 @@ class SupplyApi:
 
 
 @dataclass(frozen=True, slots=True)
+class Upstreams:
+    """The referral, payments, swap and svm services of this stack."""
+
+    payer_mnemonic: str = setting("", "account that pays rewards and refunds; empty: an operator pays", secret=True)
+    svm_program_id: str = setting("6ScfYhZfJ6iVXmPZTz39fMWen9YfqFi7yGXCqQyQRu5x", "program that takes sends on the svm chain")
+
+
+@dataclass(frozen=True, slots=True)
 class Logs:
     """Logging."""
 
@@ -169,6 +177,7 @@ class Settings:
     app_api: AppApi = field(default_factory=AppApi)
     data_api: DataApi = field(default_factory=DataApi)
     supply_api: SupplyApi = field(default_factory=SupplyApi)
+    upstreams: Upstreams = field(default_factory=Upstreams)
     logs: Logs = field(default_factory=Logs)
 
     def port(self, service: str) -> int:
