@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from leasehold.devnet.app.context import Context
-from leasehold.devnet.app.errors import INVALID_REQUEST, ChainError, PlainError, Status, StatusError
+from leasehold.devnet.app.errors import INVALID_REQUEST, ChainError, Kind, PlainError, Status, StatusError
 from leasehold.devnet.app.module import Module, answers, handles
 from leasehold.devnet.app.pagination import page_of
 
@@ -14,6 +14,14 @@ _ICA_CONTROLLER = "ibc.applications.interchain_accounts.controller.v1."
 _OWN_TXS = "{ns}.interchaintxs.v1."
 _FEES = "{ns}.feerefunder."
 _MANAGER = "{ns}.contractmanager."
+_LONGEST_ACCOUNT = 47
+
+NOT_CONTRACT = Kind("interchaintxs", 1103, "not a contract")
+EMPTY_ACCOUNT = Kind("interchaintxs", 1104, "empty interchain account id")
+EMPTY_CONNECTION = Kind("interchaintxs", 1105, "empty connection id")
+NO_MESSAGES = Kind("interchaintxs", 1106, "no messages provided")
+INVALID_TIMEOUT = Kind("interchaintxs", 1107, "invalid timeout")
+LONG_ACCOUNT = Kind("interchaintxs", 1109, "interchain account id is too long")
 
 
 class _Parameters(Module):
@@ -39,7 +47,10 @@ class _Parameters(Module):
         ctx.store.set(self._key, params.SerializeToString())
 
     def _update(self, ctx: Context, msg: Any) -> Any:
-        self.modules.gov.require_authority(msg.authority)
+        # These modules came from elsewhere and refuse strangers with an error of their own kind.
+        expected = self.modules.gov.authority
+        if msg.authority != expected:
+            raise INVALID_REQUEST(f"invalid authority; expected {expected}, got {msg.authority}")
         self.set_params(ctx, msg.params)
         return self.new(self.package + "MsgUpdateParamsResponse")
 
@@ -84,6 +95,30 @@ class InterchainTransactions(_Parameters):
     @handles(_OWN_TXS + "MsgUpdateParams")
     def handle_update_params(self, ctx: Context, msg: Any) -> Any:
         return self._update(ctx, msg)
+
+    @handles(_OWN_TXS + "MsgRegisterInterchainAccount")
+    def handle_register(self, ctx: Context, msg: Any) -> Any:
+        self._check_account(msg, "MsgRegisterInterchainAccount")
+        if len(msg.interchain_account_id) > _LONGEST_ACCOUNT:
+            text = f"max length is {_LONGEST_ACCOUNT}, got {len(msg.interchain_account_id)}"
+            raise LONG_ACCOUNT(f"failed to validate MsgRegisterInterchainAccount: {text}")
+        raise NOT_CONTRACT(f"{msg.from_address} is not a contract address")
+
+    @handles(_OWN_TXS + "MsgSubmitTx")
+    def handle_submit(self, ctx: Context, msg: Any) -> Any:
+        self._check_account(msg, "MsgSubmitTx")
+        if not msg.msgs:
+            raise NO_MESSAGES("failed to validate MsgSubmitTx")
+        if msg.timeout == 0:
+            raise INVALID_TIMEOUT("failed to validate MsgSubmitTx: timeout must be greater than zero")
+        raise NOT_CONTRACT(f"{msg.from_address} is not a contract address")
+
+    def _check_account(self, msg: Any, name: str) -> None:
+        """Refuse what is incomplete; whoever signs a transaction is no contract and is refused in the end."""
+        if not msg.connection_id:
+            raise EMPTY_CONNECTION(f"failed to validate {name}")
+        if not msg.interchain_account_id:
+            raise EMPTY_ACCOUNT(f"failed to validate {name}")
 
     @answers(_OWN_TXS + "Query/Params")
     def query_params(self, ctx: Context, request: Any) -> Any:

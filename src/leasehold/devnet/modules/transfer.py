@@ -19,13 +19,15 @@ from leasehold.devnet.state.store import prefix_end
 _PACKAGE = "ibc.applications.transfer.v1."
 _QUERY = _PACKAGE + "Query/"
 # The chain's own wrapper of the module repeats its queries, on the same routes.
-_OWN_QUERY = "{ns}.transfer.Query/"
+_OWN = "{ns}.transfer."
+_OWN_QUERY = _OWN + "Query/"
 _PARAMS = b"transfer/params"
 _DENOM = b"transfer/d/"
 _MAX_RECEIVER = 2048
 _MAX_MEMO = 32_768
 _HEX = "0123456789abcdefABCDEF"
 
+UNAUTHORIZED = Kind("ibc", 2, "unauthorized")
 INVALID_ADDRESS = Kind("ibc", 5, "invalid address")
 INVALID_COINS = Kind("ibc", 6, "invalid coins")
 SEND_DISABLED = Kind("transfer", 7, "fungible token transfers from this chain are disabled")
@@ -96,6 +98,19 @@ class Transfer(Module):
 
     @handles(_PACKAGE + "MsgTransfer")
     def handle_transfer(self, ctx: Context, msg: Any) -> Any:
+        return self.new(_PACKAGE + "MsgTransferResponse", sequence=self._transfer(ctx, msg))
+
+    @handles(_OWN + "MsgTransfer")
+    def handle_own_transfer(self, ctx: Context, msg: Any) -> Any:
+        try:
+            self.validate_transfer(msg)
+        except ChainError as error:
+            raise error.wrap("failed to validate MsgTransfer") from None
+        sequence = self._transfer(ctx, msg)
+        return self.new(_OWN + "MsgTransferResponse", sequence_id=sequence, channel=msg.source_channel)
+
+    def _transfer(self, ctx: Context, msg: Any) -> int:
+        """Send a coin away and return the packet's sequence."""
         if self.modules.ibc.channel(ctx, msg.source_port, msg.source_channel) is None:
             raise SEQUENCE_NOT_FOUND(f"source port: {msg.source_port}, source channel: {msg.source_channel}")
         if not self.params(ctx).send_enabled:
@@ -105,11 +120,12 @@ class Transfer(Module):
         except PlainError as error:
             raise undefined(str(error)) from None
         token = Coin(msg.token.denom, int(msg.token.amount))
+        self.modules.bank.require_enabled(ctx, (token,))
         self._check_timeout(ctx, msg)
-        sequence = self.modules.interchain.send(
+        sequence: int = self.modules.interchain.send(
             ctx, msg.sender, token, msg.source_channel, msg.receiver, msg.timeout_timestamp, msg.memo
         )
-        return self.new(_PACKAGE + "MsgTransferResponse", sequence=sequence)
+        return sequence
 
     def _check_timeout(self, ctx: Context, msg: Any) -> None:
         if not msg.timeout_timestamp and not msg.timeout_height.revision_height:
@@ -125,9 +141,18 @@ class Transfer(Module):
 
     @handles(_PACKAGE + "MsgUpdateParams")
     def handle_update_params(self, ctx: Context, msg: Any) -> Any:
-        self.modules.gov.require_authority(msg.signer)
-        self._set_params(ctx, msg.params)
+        self._update(ctx, msg)
         return self.new(_PACKAGE + "MsgUpdateParamsResponse")
+
+    @handles(_OWN + "MsgUpdateParams")
+    def handle_own_update_params(self, ctx: Context, msg: Any) -> Any:
+        self._update(ctx, msg)
+        return self.new(_OWN + "MsgUpdateParamsResponse")
+
+    def _update(self, ctx: Context, msg: Any) -> None:
+        if msg.signer != self.modules.gov.authority:
+            raise UNAUTHORIZED(f"expected {self.modules.gov.authority}, got {msg.signer}")
+        self._set_params(ctx, msg.params)
 
     # Queries.
 

@@ -92,3 +92,24 @@ def test_senseless_parameters_are_refused(
     message.params.CopyFrom(getattr(chain.modules, module).params(chain.context()))
     setattr(message.params, member, value)
     assert chain.run(message).log == log
+
+
+def test_interchain_messages_are_for_contracts(chain: UnsignedChain) -> None:
+    """A user's message to act on another chain is refused with the module's own code."""
+    name = "leasehold.interchaintxs.v1.MsgSubmitTx"
+    message = chain.message(name, from_address=chain.account("ann"), connection_id="connection-0")
+    assert chain.run(message).log == "failed to validate MsgSubmitTx: empty interchain account id"
+    message.interchain_account_id = "dex"
+    message.msgs.append(chain.registry.pack(chain.message("cosmos.bank.v1beta1.MsgSend")))
+    message.timeout = 5
+    outcome = chain.run(message)
+    assert outcome.log == f"{chain.account('ann')} is not a contract address: not a contract"
+    assert outcome.error is not None
+    assert (outcome.error.kind.codespace, outcome.error.kind.code) == ("interchaintxs", 1103)
+
+
+def test_interchain_parameters_have_their_own_refusal(chain: UnsignedChain) -> None:
+    """A stranger gets an invalid request here, not governance's error."""
+    message = chain.message("leasehold.contractmanager.MsgUpdateParams", authority=chain.account("ann"))
+    expected = f"invalid authority; expected {chain.modules.gov.authority}, got {chain.account('ann')}: invalid request"
+    assert chain.run(message).log == expected

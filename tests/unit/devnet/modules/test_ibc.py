@@ -122,3 +122,35 @@ def test_denoms_lead_back_to_their_trace(chain: UnsignedChain) -> None:
 def test_the_revision_is_the_end_of_the_chain_id(chain_id: str, number: int) -> None:
     """A number after the last dash, if there is one."""
     assert revision(chain_id) == number
+
+
+def test_the_chain_s_own_transfer_message(chain: UnsignedChain) -> None:
+    """The wrapper sends as the standard message does and answers with the channel too."""
+    own = chain.message("leasehold.transfer.MsgTransfer")
+    own.MergeFromString(transfer(chain).SerializeToString())
+    response = chain.done(own).response
+    assert (response.sequence_id, response.channel) == (1, "channel-0")
+    own.receiver = ""
+    assert chain.run(own).log == "failed to validate MsgTransfer: missing recipient address: invalid address"
+
+
+def test_the_second_version_is_empty(chain: UnsignedChain) -> None:
+    """Nobody speaks it here: lists are empty, single reads find nothing."""
+    path = "ibc.core.channel.v2.Query/"
+    assert list(chain.ask(path + "PacketCommitments", client_id="07-tendermint-0").commitments) == []
+    with pytest.raises(StatusError, match="client-id 07-tendermint-0: sequence send not found"):
+        chain.ask(path + "NextSequenceSend", client_id="07-tendermint-0")
+    with pytest.raises(StatusError, match="packet sequence cannot be 0"):
+        chain.ask(path + "PacketReceipt", client_id="07-tendermint-0")
+
+
+def test_packets_wait_for_their_acknowledgement(chain: UnsignedChain) -> None:
+    """A sent packet has a commitment, and its acknowledgement is outstanding."""
+    chain.done(transfer(chain))
+    where = {"port_id": "transfer", "channel_id": "channel-0"}
+    path = "ibc.core.channel.v1.Query/"
+    assert [state.sequence for state in chain.ask(path + "PacketCommitments", **where).commitments] == [1]
+    assert list(chain.ask(path + "UnreceivedAcks", packet_ack_sequences=[1, 2], **where).sequences) == [1]
+    assert chain.ask(path + "NextSequenceSend", **where).next_sequence_send == 2
+    with pytest.raises(StatusError, match="packet commitment hash not found"):
+        chain.ask(path + "PacketCommitment", sequence=9, **where)
