@@ -13,13 +13,18 @@ ON CONFLICT (one) DO UPDATE SET
     quarantined = c.quarantined + excluded.quarantined
 WHERE c.height < excluded.height AND c.chain_id = excluded.chain_id;
 
--- Notes candles, widening those that a later batch continues.
+-- Where a batch's candles wait; prices are integers of 10^-18 USD there.
+-- name: candle_stage
+CREATE TEMPORARY TABLE IF NOT EXISTS staged_candles (
+    protocol text, ticker text, minutes smallint, start timestamptz,
+    open numeric, high numeric, low numeric, close numeric, points integer
+) ON COMMIT DELETE ROWS;
+
+-- Notes the staged candles, widening those that a later batch continues.
 -- name: note_candles
 INSERT INTO {schema}.price_candles AS c (protocol, ticker, minutes, start, open, high, low, close, points)
-SELECT protocol, ticker, minutes, start, open, high, low, close, points
-FROM unnest(%s::text[], %s::text[], %s::smallint[], %s::timestamptz[],
-            %s::numeric[], %s::numeric[], %s::numeric[], %s::numeric[], %s::integer[])
-    AS t (protocol, ticker, minutes, start, open, high, low, close, points)
+SELECT protocol, ticker, minutes, start, open * 1e-18, high * 1e-18, low * 1e-18, close * 1e-18, points
+FROM staged_candles
 ON CONFLICT (protocol, ticker, minutes, start) DO UPDATE SET
     high = greatest(c.high, excluded.high), low = least(c.low, excluded.low),
     close = excluded.close, points = c.points + excluded.points;

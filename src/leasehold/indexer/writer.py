@@ -87,6 +87,7 @@ class Writer:
         self._columns = {}
         for table, column in await cursor.fetchall():
             self._columns.setdefault(table, []).append(column)
+        await self._connection.execute(_query("candle_stage", self.schema))
         found = await self._connection.execute(_query("hold_cursor", self.schema))
         row = await found.fetchone()
         self._generation = None if row is None else row[1]
@@ -228,13 +229,12 @@ class Writer:
     async def _candles(self, rows: Rows) -> None:
         if not rows.candles:
             return
-        keys = list(rows.candles)
-        values = list(rows.candles.values())
-        prices = [[usd_decimal(value[place]) for value in values] for place in range(4)]
-        await self.connection.execute(
-            _query("note_candles", self.schema),
-            (*([key[place] for key in keys] for place in range(4)), *prices, [value[4] for value in values]),
-        )
+        statement = b"COPY staged_candles FROM STDIN (FORMAT binary)"
+        async with self.connection.cursor() as cursor, cursor.copy(statement) as copy:
+            copy.set_types(["text", "text", "int2", "timestamptz", *["numeric"] * 4, "int4"])
+            for key, values in rows.candles.items():
+                await copy.write_row((*key, *values))
+        await self.connection.execute(_query("note_candles", self.schema))
 
     async def _wallets(self, rows: Rows) -> None:
         if rows.wallets:
