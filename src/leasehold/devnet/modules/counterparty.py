@@ -26,6 +26,7 @@ from leasehold.devnet.wasm.contract import Interchain
 from leasehold.devnet.wasm.failures import ModuleFailure
 from leasehold.devnet.wasm.host import Call
 from leasehold.devnet.wasm.interchain import swapped
+from leasehold.protocol.swap_order import SwapOrder, order_in
 
 _SEQUENCE = b"counterparty/sequence"
 _PACKET = b"counterparty/packet/"
@@ -99,6 +100,20 @@ class Arrival(msgspec.Struct, frozen=True):
     receiver: str
     remote_denom: str
     amount: int
+
+
+class _Paid(msgspec.Struct, frozen=True):
+    """What a swap yielded, base units as text."""
+
+    amount: str
+    affiliate: str
+
+
+class _Filled(msgspec.Struct, frozen=True):
+    swap: _Paid
+
+
+_filled = msgspec.json.Decoder(_Filled)
 
 
 class Counterparty(Module):
@@ -303,6 +318,10 @@ class Counterparty(Module):
     def _succeeded(self, ctx: Context, packet: Packet, data: bytes) -> None:
         network = self.network(ctx, packet.network)
         if packet.kind == "transfer":
+            order = order_in(packet.body["memo"])
+            if order is not None:
+                self._swapped(ctx, network, packet, order, data)
+                return
             remote = network.denoms[packet.body["denom"]]
             self._hold(ctx, packet.body["receiver"], remote, int(packet.body["amount"]))
             return
@@ -316,13 +335,41 @@ class Counterparty(Module):
             else:
                 self._depart(ctx, network, fields)
 
-    def _depart(self, ctx: Context, network: Network, fields: dict[str, Any]) -> None:
+    def _swapped(self, ctx: Context, network: Network, packet: Packet, order: SwapOrder, data: bytes) -> None:
+        """Give out what a swap ordered by a transfer yielded: to an account there, or on its way home."""
+        try:
+            filled = _filled.decode(data).swap
+        except msgspec.MsgspecError:
+            raise INVALID_PACKET("the acknowledgement does not say what the swap yielded") from None
+        affiliate = int(filled.affiliate)
+        if affiliate:
+            self._hold(ctx, order.affiliate or network.name, order.denom_out, affiliate)
+        returned = 0
+        if order.receiver.startswith(f"{self.identity.prefix}1"):
+            token = {"denom": order.denom_out, "amount": filled.amount}
+            fields = {"sender": packet.body["receiver"], "receiver": order.receiver, "token": token}
+            returned = self._depart(ctx, network, fields)
+        else:
+            self._hold(ctx, order.receiver, order.denom_out, int(filled.amount))
+        ctx.emit(
+            "swap_settled",
+            ("packet_sequence", str(packet.sequence)),
+            ("packet_src_channel", packet.channel),
+            ("receiver", order.receiver),
+            ("denom", order.denom_out),
+            ("amount", filled.amount),
+            ("return_sequence", str(returned) if returned else ""),
+        )
+
+    def _depart(self, ctx: Context, network: Network, fields: dict[str, Any]) -> int:
+        """Put coins on their way home; returns the sequence they will arrive under."""
         sequence = self._next(ctx)
         token = fields["token"]
         arrival = Arrival(
             sequence, network.name, fields["sender"], fields["receiver"], token["denom"], int(token["amount"])
         )
         ctx.store.set(_ARRIVAL + sequence.to_bytes(8, "big"), msgspec.json.encode(arrival))
+        return sequence
 
     def _failed(self, ctx: Context, packet: Packet, notice: dict[str, Any]) -> None:
         if packet.kind == "transfer":

@@ -1,11 +1,10 @@
-"""Delegating, undelegating, redelegating, and what happens when their time has come."""
+"""Delegating, undelegating, redelegating."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from leasehold.core import fixed_point
-from leasehold.devnet.app.coins import Coin, coins_text
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.errors import INVALID_REQUEST, ChainError
 from leasehold.devnet.modules.instants import ZERO_NS, duration, instant, set_instant, sortable
@@ -24,13 +23,14 @@ from leasehold.devnet.modules.staking.errors import (
 )
 from leasehold.devnet.modules.staking.ledger import (
     BONDED_POOL,
+    BY_CONSENSUS,
     NOT_BONDED_POOL,
     PACKAGE,
     REDELEGATION_QUEUE,
     UNBONDING_QUEUE,
+    VALIDATOR,
     Ledger,
     sized,
-    split_sized,
 )
 from leasehold.devnet.modules.staking.shares import (
     BONDED,
@@ -138,7 +138,12 @@ class Delegations(Ledger):
 
     def remove_validator(self, ctx: Context, validator: Any) -> None:
         """Forget a validator nobody delegates to."""
-        raise AssertionError("the validator set removes validators")
+        operator = self.operator(validator)
+        consensus = self.consensus_address(validator)
+        ctx.store.delete(VALIDATOR + sized(operator))
+        ctx.store.delete(BY_CONSENSUS + sized(consensus))
+        self.unindex_power(ctx, validator)
+        self.modules.distribution.after_validator_removed(ctx, operator)
 
     def undelegate(self, ctx: Context, delegator: bytes, operator: bytes, shares: int) -> tuple[int, int]:
         """Start an unbonding; returns its completion time in ns and its amount."""
@@ -225,81 +230,3 @@ class Delegations(Ledger):
         if validator.status == UNBONDING:
             return instant(validator.unbonding_time), validator.unbonding_height
         return ZERO_NS, -1
-
-    # The end of a waiting time.
-
-    def _mature(self, ctx: Context, queue: bytes) -> list[list[bytes]]:
-        """Take what is due out of a queue, in the order it became due, each only once."""
-        end = queue + sortable(ctx.block.time_ns + 1)
-        due = list(ctx.store.iterate(queue, end))
-        for key, _ in due:
-            ctx.store.delete(key)
-        return [split_sized(value) for value in dict.fromkeys(value for _, value in due)]
-
-    def complete_unbondings(self, ctx: Context) -> None:
-        """Pay out what finished unbonding."""
-        for delegator, operator in self._mature(ctx, UNBONDING_QUEUE):
-            inner = ctx.fork()
-            try:
-                self._complete_unbonding(inner, delegator, operator)
-            except ChainError:
-                # As on the real chain a payout that fails is passed over: the block must go on.
-                continue
-            ctx.join(inner)
-
-    def _complete_unbonding(self, ctx: Context, delegator: bytes, operator: bytes) -> None:
-        unbonding = self.find_unbonding(ctx, delegator, operator)
-        if unbonding is None:
-            return
-        paid, waiting = 0, []
-        for entry in unbonding.entries:
-            if instant(entry.completion_time) > ctx.block.time_ns or entry.unbonding_on_hold_ref_count > 0:
-                waiting.append(entry)
-                continue
-            paid += int(entry.balance)
-            self._pay_out(ctx, delegator, int(entry.balance))
-        kept = [self._copy(entry) for entry in waiting]
-        del unbonding.entries[:]
-        unbonding.entries.extend(kept)
-        self.save_unbonding(ctx, delegator, operator, unbonding)
-        ctx.emit(
-            "complete_unbonding",
-            ("amount", self._amount_text(ctx, paid)),
-            ("validator", self.operator_text(operator)),
-            ("delegator", self.account_text(delegator)),
-        )
-
-    def _copy(self, entry: Any) -> Any:
-        copied = type(entry)()
-        copied.CopyFrom(entry)
-        return copied
-
-    def _pay_out(self, ctx: Context, delegator: bytes, amount: int) -> None:
-        if amount:
-            self.modules.bank.undelegate(ctx, NOT_BONDED_POOL, delegator, (self.bond_coin(ctx, amount),))
-
-    def _amount_text(self, ctx: Context, amount: int) -> str:
-        coins: tuple[Coin, ...] = (self.bond_coin(ctx, amount),) if amount else ()
-        return coins_text(coins)
-
-    def complete_redelegations(self, ctx: Context) -> None:
-        """Forget redelegations whose time is over."""
-        for delegator, source, target in self._mature(ctx, REDELEGATION_QUEUE):
-            redelegation = self.find_redelegation(ctx, delegator, source, target)
-            if redelegation is None:
-                continue
-            moved = 0
-            for index in range(len(redelegation.entries) - 1, -1, -1):
-                entry = redelegation.entries[index]
-                if instant(entry.completion_time) > ctx.block.time_ns:
-                    continue
-                moved += int(entry.initial_balance)
-                del redelegation.entries[index]
-            self.save_redelegation(ctx, delegator, source, target, redelegation)
-            ctx.emit(
-                "complete_redelegation",
-                ("amount", self._amount_text(ctx, moved)),
-                ("delegator", self.account_text(delegator)),
-                ("source_validator", self.operator_text(source)),
-                ("destination_validator", self.operator_text(target)),
-            )

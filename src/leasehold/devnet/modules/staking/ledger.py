@@ -38,6 +38,8 @@ REDELEGATION_BY_SOURCE = b"staking/rs/"
 REDELEGATION_BY_DESTINATION = b"staking/rd/"
 REDELEGATION_QUEUE = b"staking/qr/"
 UNBONDING_ID = b"staking/id"
+HISTORY = b"staking/h/"
+HISTORY_SETS = b"staking/hs/"
 
 
 def sized(address: bytes) -> bytes:
@@ -226,6 +228,17 @@ class Ledger(Module):
         """Whether an immature redelegation of the delegator goes to a validator."""
         prefix = REDELEGATION_BY_DESTINATION + sized(target) + sized(delegator)
         return next(iter(ctx.store.iterate(prefix, prefix_end(prefix))), None) is not None
+
+    def historical_info(self, ctx: Context, height: int) -> Any:
+        """The header and validator set kept for a height, or None."""
+        data = ctx.store.get(HISTORY + height.to_bytes(8, "big"))
+        if data is None:
+            return None
+        packed = ctx.store.get(HISTORY_SETS + data[:16])
+        assert packed is not None
+        info = self.registry.parse(PACKAGE + "HistoricalInfo", packed)
+        info.header.ParseFromString(data[16:])
+        return info
 
 
 def split_sized(data: bytes) -> list[bytes]:

@@ -11,6 +11,8 @@ from leasehold.devnet.modules.instants import instant, set_instant, sortable
 from leasehold.devnet.modules.staking.ledger import (
     BONDED_POOL,
     BY_CONSENSUS,
+    HISTORY,
+    HISTORY_SETS,
     LAST_POWER,
     LAST_TOTAL,
     NOT_BONDED_POOL,
@@ -22,9 +24,6 @@ from leasehold.devnet.modules.staking.ledger import (
 )
 from leasehold.devnet.modules.staking.queries import Queries
 from leasehold.devnet.modules.staking.shares import UNBONDING, consensus_power
-
-_HISTORY = b"staking/h/"
-_SETS = b"staking/hs/"
 
 
 class Staking(Queries):
@@ -106,7 +105,7 @@ class Staking(Queries):
         kept = self.params(ctx).historical_entries
         height = ctx.block.height
         if height > kept:
-            ctx.store.delete(_HISTORY + (height - kept).to_bytes(8, "big"))
+            ctx.store.delete(HISTORY + (height - kept).to_bytes(8, "big"))
         if kept == 0:
             return
         # A set changes rarely: it is made and kept once, and heights refer to it.
@@ -115,14 +114,14 @@ class Staking(Queries):
             self._packed_set = (records, self._pack_set(ctx))
         packed = self._packed_set[1]
         digest = sha256(packed).digest()[:16]
-        if ctx.store.get(_SETS + digest) is None:
-            ctx.store.set(_SETS + digest, packed)
+        if ctx.store.get(HISTORY_SETS + digest) is None:
+            ctx.store.set(HISTORY_SETS + digest, packed)
         header = self.new("tendermint.types.Header", chain_id=ctx.block.chain_id, height=height)
         set_instant(header.time, ctx.block.time_ns)
         header.proposer_address = ctx.block.proposer
         header.next_validators_hash = ctx.block.next_validators_hash
         header.app_hash = ctx.block.app_hash
-        ctx.store.set(_HISTORY + height.to_bytes(8, "big"), digest + header.SerializeToString())
+        ctx.store.set(HISTORY + height.to_bytes(8, "big"), digest + header.SerializeToString())
 
     _packed_set: tuple[tuple[bytes | None, ...], bytes] = ((), b"")
 
@@ -130,13 +129,3 @@ class Staking(Queries):
         members = [self.validator(ctx, operator) for operator in self.last_powers(ctx)]
         members.sort(key=lambda member: (-consensus_power(member), self.consensus_address(member)))
         return bytes(self.new(PACKAGE + "HistoricalInfo", valset=members).SerializeToString())
-
-    def historical_info(self, ctx: Context, height: int) -> Any:
-        data = ctx.store.get(_HISTORY + height.to_bytes(8, "big"))
-        if data is None:
-            return None
-        packed = ctx.store.get(_SETS + data[:16])
-        assert packed is not None
-        info = self.registry.parse(PACKAGE + "HistoricalInfo", packed)
-        info.header.ParseFromString(data[16:])
-        return info

@@ -240,10 +240,6 @@ class Queries(Messages):
             raise StatusError(Status.NOT_FOUND, f"historical info for height {request.height} not found")
         return self.new(PACKAGE + "QueryHistoricalInfoResponse", hist=found)
 
-    def historical_info(self, ctx: Context, height: int) -> Any:
-        """The header and validator set kept for a height, or None."""
-        return None
-
     @answers(_QUERY + "Pool")
     def query_pool(self, ctx: Context, request: Any) -> Any:
         not_bonded, bonded = self.pools(ctx)

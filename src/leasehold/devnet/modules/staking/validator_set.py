@@ -9,20 +9,18 @@ from leasehold.core.fixed_point import ONE
 from leasehold.devnet.app import abci
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.modules.instants import duration, instant, set_instant, sortable
-from leasehold.devnet.modules.staking.delegations import Delegations
 from leasehold.devnet.modules.staking.ledger import (
     BONDED_POOL,
-    BY_CONSENSUS,
     LAST_POWER,
     LAST_TOTAL,
     NOT_BONDED_POOL,
     REDELEGATION_BY_SOURCE,
     UNBONDING_BY_VALIDATOR,
-    VALIDATOR,
     VALIDATOR_QUEUE,
     sized,
     split_sized,
 )
+from leasehold.devnet.modules.staking.maturity import Maturity
 from leasehold.devnet.modules.staking.shares import (
     BONDED,
     POWER_REDUCTION,
@@ -34,7 +32,7 @@ from leasehold.devnet.modules.staking.shares import (
 from leasehold.devnet.state.store import prefix_end
 
 
-class ValidatorSet(Delegations):
+class ValidatorSet(Maturity):
     """Changes of the set and of its members' status."""
 
     def apply_set_updates(self, ctx: Context) -> list[abci.ValidatorUpdate]:
@@ -109,14 +107,6 @@ class ValidatorSet(Delegations):
             self.save_validator(ctx, validator)
             if int(validator.delegator_shares) == 0:
                 self.remove_validator(ctx, validator)
-
-    def remove_validator(self, ctx: Context, validator: Any) -> None:
-        operator = self.operator(validator)
-        consensus = self.consensus_address(validator)
-        ctx.store.delete(VALIDATOR + sized(operator))
-        ctx.store.delete(BY_CONSENSUS + sized(consensus))
-        self.unindex_power(ctx, validator)
-        self.modules.distribution.after_validator_removed(ctx, operator)
 
     # Jail and slashes.
 
