@@ -26,7 +26,7 @@ from leasehold.devnet.wasm.contract import Interchain
 from leasehold.devnet.wasm.failures import ModuleFailure
 from leasehold.devnet.wasm.host import Call
 from leasehold.devnet.wasm.interchain import swapped
-from leasehold.protocol.swap_order import SwapOrder, order_in
+from leasehold.protocol.swap_order import MalformedOrder, SwapOrder, order_in
 
 _SEQUENCE = b"counterparty/sequence"
 _PACKET = b"counterparty/packet/"
@@ -39,6 +39,8 @@ UNKNOWN_PACKET = Kind("channel", 11, "packet commitment not found")
 INVALID_PACKET = Kind("channel", 7, "invalid packet")
 UNKNOWN_CHANNEL = Kind("channel", 3, "channel not found")
 _SUCCESS = 2
+# What the other chain answers to a transfer that does nothing else.
+_PLAIN = b"\x01"
 
 
 class Network(msgspec.Struct, frozen=True):
@@ -318,7 +320,7 @@ class Counterparty(Module):
     def _succeeded(self, ctx: Context, packet: Packet, data: bytes) -> None:
         network = self.network(ctx, packet.network)
         if packet.kind == "transfer":
-            order = order_in(packet.body["memo"])
+            order = _order(packet, data)
             if order is not None:
                 self._swapped(ctx, network, packet, order, data)
                 return
@@ -343,7 +345,8 @@ class Counterparty(Module):
             raise INVALID_PACKET("the acknowledgement does not say what the swap yielded") from None
         affiliate = int(filled.affiliate)
         if affiliate:
-            self._hold(ctx, order.affiliate or network.name, order.denom_out, affiliate)
+            keeper = order.affiliate or encode(network.prefix, module_address("fee collector"))
+            self._hold(ctx, keeper, order.denom_out, affiliate)
         returned = 0
         if order.receiver.startswith(f"{self.identity.prefix}1"):
             token = {"denom": order.denom_out, "amount": filled.amount}
@@ -448,6 +451,14 @@ class Counterparty(Module):
         prefix = _FAILURE + (contract.encode() + b"/" if contract else b"")
         kind = self.registry.type(f"{self.identity.namespace}.contractmanager.Failure")
         return [kind.FromString(value) for _, value in ctx.store.iterate(prefix, prefix_end(prefix))]
+
+
+def _order(packet: Packet, data: bytes) -> SwapOrder | None:
+    """The swap a transfer ordered, if the other chain carried it out."""
+    try:
+        return order_in(packet.body["memo"]) if data != _PLAIN else None
+    except MalformedOrder:
+        return None
 
 
 def _request(packet: Any) -> dict[str, Any]:
