@@ -23,6 +23,7 @@ from leasehold.devnet.market.prices import DAY_SECONDS, Move, PriceModel
 from leasehold.devnet.market.relay import Dex, Relayer
 from leasehold.devnet.market.savers import Lender, Staker
 from leasehold.devnet.market.scene import Scene
+from leasehold.devnet.market.swaps import SwapDesk
 
 # Seconds between blocks while something is under way, and at the most.
 STEP_SECONDS = 5
@@ -78,7 +79,7 @@ class Market:
         self._relaying = self.scene.named_hand("relayer")
         self.dispatcher = Dispatcher(self._keeper, app.modules.wasm, deployment)
         dex = Dex(self.model, identity.display, identity.exponent, identity.base_denom)
-        self.relayer = Relayer(self._relaying, app.modules.interchain, dex)
+        self.relayer = Relayer(self._relaying, app.modules.interchain, dex, SwapDesk(self.scene))
         self.borrowers = [Borrower(self.scene.actor_hand(f"borrower-{n}"), self.scene) for n in range(1, BORROWERS + 1)]
         self.lenders = [Lender(self.scene.actor_hand(f"lender-{n}"), self.scene) for n in range(1, LENDERS + 1)]
         self.stakers = [Staker(self.scene.actor_hand(f"staker-{n}"), self.scene) for n in range(1, STAKERS + 1)]

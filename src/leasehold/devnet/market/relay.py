@@ -13,6 +13,7 @@ from leasehold.devnet.app.context import Context
 from leasehold.devnet.genesis.networks import NETWORKS, NetworkSpec
 from leasehold.devnet.market.hands import Hand
 from leasehold.devnet.market.prices import PriceModel
+from leasehold.devnet.market.swaps import SwapDesk
 from leasehold.devnet.modules.counterparty import Arrival, Counterparty, Packet
 from leasehold.devnet.wasm.interchain import swap_response
 
@@ -55,10 +56,11 @@ class Dex:
 class Relayer:
     """Turns pending packets into messages that deliver their outcome."""
 
-    def __init__(self, hand: Hand, counterparty: Counterparty, dex: Dex) -> None:
+    def __init__(self, hand: Hand, counterparty: Counterparty, dex: Dex, swaps: SwapDesk | None = None) -> None:
         self._hand = hand
         self._counterparty = counterparty
         self._dex = dex
+        self._swaps = swaps
         self.faults: list[Fault] = []
 
     def messages(self, ctx: Context, *, limit: int = 24) -> list[Any]:
@@ -82,8 +84,16 @@ class Relayer:
                 )
             return self._acknowledge(ctx, packet, {"error": "ABCI code: 1: error handling packet"})
         if packet.kind == "transfer":
-            return self._acknowledge(ctx, packet, {"result": _RESULT_OK})
+            return self._acknowledge(ctx, packet, self._received(ctx, packet))
         return self._acknowledge(ctx, packet, self._executed(packet))
+
+    def _received(self, ctx: Context, packet: Packet) -> dict[str, str]:
+        """What the remote chain answers to coins that arrive there."""
+        network = self._counterparty.network(ctx, packet.network)
+        if packet.body["denom"] not in network.denoms:
+            return {"error": "ABCI code: 6: error handling packet: unknown denom"}
+        ordered = self._swaps.outcome(ctx, network, packet) if self._swaps is not None else None
+        return ordered or {"result": _RESULT_OK}
 
     def _executed(self, packet: Packet) -> dict[str, str]:
         """What the remote chain answers to a transaction of an interchain account."""
