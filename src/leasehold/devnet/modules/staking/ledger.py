@@ -14,7 +14,7 @@ from leasehold.devnet.app.errors import ChainError
 from leasehold.devnet.app.module import Module
 from leasehold.devnet.modules.participants import Participants
 from leasehold.devnet.modules.staking.errors import NO_VALIDATOR
-from leasehold.devnet.modules.staking.shares import BONDED, potential_power
+from leasehold.devnet.modules.staking.shares import potential_power
 from leasehold.devnet.state.store import prefix_end
 
 PACKAGE = "cosmos.staking.v1beta1."
@@ -249,7 +249,3 @@ def split_sized(data: bytes) -> list[bytes]:
         parts.append(data[1 : 1 + size])
         data = data[1 + size :]
     return parts
-
-
-def is_bonded(validator: Any) -> bool:
-    return bool(validator.status == BONDED)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from leasehold.core import fixed_point
-from leasehold.devnet.app.coins import Coin
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.errors import PlainError, Status, StatusError
 from leasehold.devnet.app.module import answers
@@ -249,9 +248,3 @@ class Queries(Messages):
     @answers(_QUERY + "Params")
     def query_params(self, ctx: Context, request: Any) -> Any:
         return self.new(PACKAGE + "QueryParamsResponse", params=self.params(ctx))
-
-    def delegation_balance(self, ctx: Context, delegation: Any) -> Coin:
-        """What a delegation is worth in whole base units."""
-        validator = self.validator(ctx, self.participants.operator(delegation.validator_address))
-        amount = fixed_point.truncate(tokens_from_shares(validator, int(delegation.shares)))
-        return self.bond_coin(ctx, amount)
