@@ -28,14 +28,14 @@ class CurrencyLink(msgspec.Struct):
     decimal_digits: int
 
 
-class CurrencyInfo(msgspec.Struct, omit_defaults=True):
+class CurrencyInfo(msgspec.Struct, omit_defaults=True, kw_only=True):
     """A currency; `deprecated_at` is absent while it is active."""
 
     ticker: str
     decimal_digits: int
     is_active: bool
-    protocols: list[CurrencyLink]
     deprecated_at: str | msgspec.UnsetType = msgspec.UNSET
+    protocols: list[CurrencyLink]
 
 
 class Currencies(msgspec.Struct):
@@ -68,7 +68,13 @@ _rows = msgspec.json.Decoder(list[CurrencyRow])
 
 def _info(row: CurrencyRow) -> CurrencyInfo:
     gone = offset_text(row.deprecated_at) if row.deprecated_at and not row.is_active else msgspec.UNSET
-    return CurrencyInfo(row.ticker, row.decimal_digits, row.is_active, row.protocols, gone)
+    return CurrencyInfo(
+        ticker=row.ticker,
+        decimal_digits=row.decimal_digits,
+        is_active=row.is_active,
+        deprecated_at=gone,
+        protocols=row.protocols,
+    )
 
 
 def declare(desk: Desk) -> None:

@@ -12,15 +12,15 @@ FROM indexer.position_hours h JOIN indexer.positions p ON p.lease = h.lease
 WHERE h.hour = (SELECT max(hour) FROM indexer.hours) AND h.amount > 0
 ORDER BY p.opened_at DESC, p.lease;
 
--- Open positions by the size of their principal in USD.
+-- Open positions by the size of their principal in USD; ranges without any are left out.
 -- name: position_buckets
-SELECT b.name AS loan_category, count(h.lease) AS loan_count, data_api.amount(coalesce(sum(h.principal_usd), 0)) AS loan_size
+SELECT b.name AS loan_category, count(*) AS loan_count, data_api.amount(sum(h.principal_usd)) AS loan_size
 FROM (VALUES
     (1, '0-0.999k', 0, 1000), (2, '1-1.9k', 1000, 2000), (3, '2-4.9k', 2000, 5000), (4, '5-9.9k', 5000, 10000),
     (5, '10-14.9k', 10000, 15000), (6, '15k+', 15000, 'infinity'::numeric)
 ) b (place, name, least, below)
-LEFT JOIN indexer.position_hours h ON h.hour = (SELECT max(hour) FROM indexer.hours)
-    AND h.principal_usd >= b.least AND h.principal_usd < b.below
+JOIN indexer.position_hours h ON h.principal_usd >= b.least AND h.principal_usd < b.below
+WHERE h.hour = (SELECT max(hour) FROM indexer.hours)
 GROUP BY b.place, b.name ORDER BY b.place;
 
 -- USD of loans opened and paid back by day, without gaps.
