@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from typing import Any
 
@@ -57,7 +58,10 @@ def decode_body(data: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:
     if not data.strip():
         raise InvalidInput("the request body is empty")
     try:
-        return decoder.decode(data)
+        value = decoder.decode(data)
+        # Decoders disagree on which of two equal members counts, so neither does.
+        json.loads(data, object_pairs_hook=_refuse_duplicates, parse_int=str, parse_float=str)
+        return value
     except msgspec.ValidationError as error:
         text = str(error)
         place = _PLACE.search(text)
@@ -70,3 +74,11 @@ def decode_body(data: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:
         raise InvalidInput("the request body is not valid UTF-8") from None
     except RecursionError:
         raise InvalidInput("the request body is nested too deeply") from None
+
+
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> None:
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            raise InvalidInput(f"duplicate member `{name}`", field=name)
+        seen.add(name)

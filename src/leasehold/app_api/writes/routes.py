@@ -1,0 +1,15 @@
+"""Every write route of the application API."""
+
+from __future__ import annotations
+
+from leasehold.app_api.app import App
+from leasehold.app_api.writes import earn, leases, staking
+from leasehold.serving.routes import Registry
+
+RESOURCES = (earn, leases, staking)
+
+
+def declare(api: Registry, app: App) -> None:
+    """Declare all of them."""
+    for resource in RESOURCES:
+        resource.declare(api, app)
