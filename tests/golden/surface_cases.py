@@ -1,4 +1,4 @@
-"""The recorded cases of the four surfaces: found by content, each with the node it was put to and the heights it fits."""
+"""The recorded cases of the four surfaces, found by content, each with its node and the heights it fits."""
 
 from __future__ import annotations
 

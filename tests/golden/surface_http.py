@@ -157,7 +157,11 @@ class HttpJudge:
         lines = []
         for name in sorted(theirs | mine):
             one, other = theirs.get(name), mine.get(name)
-            if one is None or other is None or (one != other and (name not in _OF_THE_MOMENT or (form(one) != form(other)))):
+            if (
+                one is None
+                or other is None
+                or (one != other and (name not in _OF_THE_MOMENT or (form(one) != form(other))))
+            ):
                 lines.append(f"header {name}: {one!r} recorded, {other!r} here")
         return lines
 
@@ -168,7 +172,9 @@ class HttpJudge:
             if "note" in recorded:
                 return []
             expected = recorded.get("body_text", "")
-            return [] if _plain(expected) == _plain(text) else [f"text {expected[:200]!r} recorded, {text[:200]!r} here"]
+            return (
+                [] if _plain(expected) == _plain(text) else [f"text {expected[:200]!r} recorded, {text[:200]!r} here"]
+            )
         try:
             parsed = json.loads(text)
         except ValueError:

@@ -27,6 +27,7 @@ from leasehold.devnet.app.errors import (
     Status,
     StatusError,
 )
+from leasehold.devnet.app.source_positions import source_position
 from leasehold.devnet.state.versions import MissingHeight
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Queries:
         except PlainError as error:
             raise StatusError(Status.UNKNOWN, str(error)) from None
         except SimulationError as error:
-            raise StatusError(Status.UNKNOWN, f"{error.error.log} with gas used: '{error.gas_used}'") from None
+            raise StatusError(Status.UNKNOWN, _failed_simulation(error)) from None
 
     def _handle(self, path: str, request: Any, height: int) -> Any:
         handler = self.handlers.get(path)
@@ -114,15 +115,20 @@ class Queries:
         if not path:
             return _refused(UNKNOWN_REQUEST("no query path provided"))
         if path in self.handlers:
-            return self._abci_call(path, data, height)
-        if path.startswith("/app/"):
+            return self._abci_call(path, data, height, prove)
+        if path == "/app" or path.startswith("/app/"):
             return self._app_query(path, data)
+        if path.startswith("/p2p/filter/"):
+            return QueryResult()
         if path.startswith("/store/"):
             return self._store_query(path, data, height, prove)
         return _refused(UNKNOWN_REQUEST("unknown query path"))
 
-    def _abci_call(self, path: str, data: bytes, height: int) -> QueryResult:
+    def _abci_call(self, path: str, data: bytes, height: int, prove: bool) -> QueryResult:
         method = self._registry.method_by_path[path]
+        if prove and height == 1:
+            text = "cannot query with proof when height <= 1; please provide a valid height"
+            return _refused(INVALID_REQUEST(text))
         try:
             chosen = self.resolve(height)
         except HeightError as failure:
@@ -141,15 +147,19 @@ class Queries:
         except PlainError as error:
             return _refused(INVALID_REQUEST(str(error)), chosen)
         except SimulationError as error:
-            text = f"{error.error.log} with gas used: '{error.gas_used}'"
+            text = _failed_simulation(error)
             return _refused(UNKNOWN_REQUEST(f"rpc error: code = Unknown desc = {text}"), chosen)
         return QueryResult(value=response.SerializeToString(deterministic=True), height=chosen)
 
     def _app_query(self, path: str, data: bytes) -> QueryResult:
         if path == "/app/version":
-            return QueryResult(value=self._app.info().version.encode(), codespace="sdk")
+            version = self._app.info().version.encode()
+            return QueryResult(value=version, codespace="sdk", height=self._app.state.height)
         if path == "/app/simulate":
             return self._app_simulate(data)
+        if path.count("/") == 1:
+            text = "expected second parameter to be either 'simulate' or 'version', neither was present"
+            return _refused(UNKNOWN_REQUEST(text))
         return _refused(UNKNOWN_REQUEST(f"unknown query: {path}"))
 
     def _app_simulate(self, data: bytes) -> QueryResult:
@@ -184,6 +194,10 @@ class Queries:
         except MissingHeight:
             return QueryResult(log="version does not exist", height=height, key=data)
         return QueryResult(key=data, value=value, height=chosen)
+
+
+def _failed_simulation(failure: SimulationError) -> str:
+    return f"{failure.error.log}{source_position(failure.error)} with gas used: '{failure.gas_used}'"
 
 
 def _refused(error: ChainError, height: int = 0) -> QueryResult:

@@ -15,7 +15,6 @@ from grpc_reflection.v1alpha import reflection_pb2
 from leasehold.chain.registry import Registry
 from leasehold.devnet.app.queries import Queries
 
-_OWN_SERVICES = ("grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection")
 _VERSIONS = ("grpc.reflection.v1alpha.ServerReflection", "grpc.reflection.v1.ServerReflection")
 
 
@@ -26,7 +25,8 @@ class Reflection:
         self._files: dict[str, descriptor_pb2.FileDescriptorProto] = {file.name: file for file in registry.files}
         self._pool = registry.pool
         served = {path.split("/")[1] for path in queries.handlers}
-        self._services = sorted({*served, *_OWN_SERVICES, _VERSIONS[0]})
+        # Health and the newer reflection are served too, but not listed: the original lists what is here, no more.
+        self._services = sorted({*served, _VERSIONS[0]})
         self._hidden = {name for name in registry.service_names if name.endswith(".Msg")}
 
     def answer(self, request: Any) -> Any:
@@ -56,7 +56,8 @@ class Reflection:
                 numbers.extension_number.extend(e.number for e in self._pool.FindAllExtensions(message))
         except KeyError:
             response.error_response.error_code = grpc.StatusCode.NOT_FOUND.value[0]
-            response.error_response.error_message = f"unknown symbol: {_subject(request, kind)}"
+            subject = "file" if kind == "file_by_filename" else "symbol"
+            response.error_response.error_message = f"unknown {subject}: {_subject(request, kind)}"
         return response
 
     def _extension(self, name: str, number: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,8 @@ from leasehold.devnet.grpc.reflection import reflection_handlers
 
 HEIGHT = "x-cosmos-block-height"
 MAX_MESSAGE = 10 * 1024 * 1024
+# The original serves this one beside its query router, so that no height is told.
+_HEIGHTLESS = frozenset({"cosmos.base.reflection.v2alpha1.ReflectionService"})
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
@@ -51,22 +54,23 @@ class _QueryHandler(_Handler):
         if found is None:
             service, _, name = details.method.removeprefix("/").partition("/")
             if service in self._services:
-                return grpc.unary_unary_rpc_method_handler(_unknown(f"unknown method {name} for service {service}"))
+                found = _refusing(f"unknown method {name} for service {service}")
         return found
 
     def _behavior(self, method: Method) -> Behavior:
         async def answer(data: bytes, context: ByteContext) -> bytes:
             try:
-                height = self._queries.resolve(_asked_height(context))
-            except HeightError as failure:
-                await context.abort(grpc.StatusCode.UNKNOWN, failure.error.status_text)
-                raise
-            await context.send_initial_metadata(((HEIGHT, str(height)),))
-            try:
                 request = method.request_type.FromString(data)
             except DecodeError:
                 await context.abort(grpc.StatusCode.INTERNAL, "grpc: error unmarshalling request: unexpected EOF")
                 raise
+            try:
+                height = self._queries.resolve(_asked_height(context))
+            except HeightError as failure:
+                await context.abort(grpc.StatusCode.UNKNOWN, failure.error.status_text)
+                raise
+            if method.service not in _HEIGHTLESS:
+                await context.send_initial_metadata(((HEIGHT, str(height)),))
             try:
                 response = self._queries.call(method.path, request, height)
             except StatusError as error:
@@ -77,12 +81,22 @@ class _QueryHandler(_Handler):
         return answer
 
 
-def _unknown(text: str) -> Behavior:
+class _NobodyHandler(_Handler):
+    """Refuses what no service takes, in the words of the original."""
+
+    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes] | None:
+        service, slash, _ = details.method.removeprefix("/").rpartition("/")
+        if not slash:
+            return _refusing(f"malformed method name: {json.dumps(details.method)}")
+        return _refusing(f"unknown service {service}")
+
+
+def _refusing(text: str) -> grpc.RpcMethodHandler[bytes, bytes]:
     async def refuse(_: bytes, context: ByteContext) -> bytes:
         await context.abort(grpc.StatusCode.UNIMPLEMENTED, text)
         raise StatusError(Status.UNIMPLEMENTED, text)
 
-    return refuse
+    return grpc.unary_unary_rpc_method_handler(refuse)
 
 
 def _asked_height(context: ByteContext) -> int:
@@ -118,6 +132,7 @@ class GrpcServer:
         self._server.add_generic_rpc_handlers(handlers)
         state = HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(state, self._server)
+        self._server.add_generic_rpc_handlers([_NobodyHandler()])
         self._health = state
         self._address = f"{host}:{port}"
         self._certificate, self._key = certificate, key

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from leasehold.chain.json_codec import JsonCodec
 from leasehold.chain.registry import Registry
@@ -13,6 +13,7 @@ from leasehold.core.clock import NANOSECONDS, Clock
 from leasehold.core.errors import InvalidInput
 from leasehold.devnet.app.errors import INVALID_REQUEST, Status, StatusError
 from leasehold.devnet.app.queries import HeightError, Queries
+from leasehold.devnet.lcd.pages import routes_page
 from leasehold.devnet.lcd.templates import Route, RouteTable
 
 MAX_BODY = 1_000_000
@@ -26,6 +27,12 @@ HTTP_STATUS = {
 _HEIGHT_HEADERS = (b"x-cosmos-block-height", b"grpc-metadata-x-cosmos-block-height")
 _GRPC_TYPE = (b"grpc-metadata-content-type", b"application/grpc+cosmos-sdk-grpc-codec")
 _JSON = (b"content-type", b"application/json")
+_CLOSE = (b"connection", b"close")
+_TRAILER = (b"trailer", b"Grpc-Trailer-Content-Type")
+# Handed to the mempool rather than to the state: no height belongs to the answer.
+_BROADCAST = "/cosmos.tx.v1beta1.Service/BroadcastTx"
+# Served over gRPC alone, whatever their annotations say.
+_GRPC_ONLY = ("cosmos.base.reflection.",)
 _ALLOWED_HEADERS = {"accept", "content-type", "origin", "x-requested-with", "x-server-time", "accept-language"}
 _ALLOWED_METHODS = {"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"}
 
@@ -46,14 +53,20 @@ class LcdApplication:
         self._codec = JsonCodec(registry)
         self._clock = clock
         self._fallback = fallback
-        self._routes = RouteTable(method for method in registry.methods if method.http)
+        self._routes = RouteTable(
+            method
+            for method in registry.methods
+            if method.http and method.path in queries.handlers and not method.service.startswith(_GRPC_ONLY)
+        )
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         status, headers, body = await self._respond(scope, receive)
-        headers.append((b"x-server-time", str(self._clock.now_ns() // NANOSECONDS).encode()))
-        headers.append((b"content-length", str(len(body)).encode()))
+        if _CLOSE not in headers:
+            headers.append((b"x-server-time", str(self._clock.now_ns() // NANOSECONDS).encode()))
+        if _TRAILER not in headers:
+            headers.append((b"content-length", str(len(body)).encode()))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
@@ -68,11 +81,14 @@ class LcdApplication:
         verb = scope["method"]
         if path.startswith("//"):
             return 301, [*headers, (b"location", b"/" + path.lstrip("/").encode("latin-1"))], b""
-        found = self._routes.find(verb, path)
+        # Escaped slashes separate segments too: the path is decoded before it is matched.
+        found = self._routes.find(verb, unquote(path))
         query = scope["query_string"].decode("latin-1")
         if found is None:
             if verb == "GET" and self._fallback and (answer := await self._fallback(path, query)) is not None:
                 return answer
+            if verb == "GET" and path.startswith("/swagger") and (page := self._documentation(path)) is not None:
+                return page
             status, extra, body = _error(StatusError(Status.UNIMPLEMENTED, "Not Implemented"))
             return status, headers + extra, body
         body_in = b""
@@ -83,6 +99,14 @@ class LcdApplication:
             body_in = received
         status, extra, body = self._answer(found, query, request, body_in)
         return status, headers + extra, body
+
+    def _documentation(self, path: str) -> tuple[int, Headers, bytes] | None:
+        if path == "/swagger":
+            return 301, [(b"location", b"swagger/")], b""
+        if path != "/swagger/":
+            return None
+        headers = [(b"content-type", b"text/html; charset=utf-8"), (b"accept-ranges", b"bytes")]
+        return 200, headers, routes_page(self._routes.listed())
 
     def _answer(
         self, found: tuple[Route, list[str]], query: str, headers: dict[bytes, bytes], body: bytes
@@ -96,15 +120,18 @@ class LcdApplication:
             height = self._queries.resolve(_asked_height(headers))
         except HeightError as failure:
             status, extra, text = _error(StatusError(Status.UNKNOWN, failure.error.status_text))
-            return status, [*extra, (b"trailer", b"Grpc-Trailer-Content-Type")], text
+            return status, [*extra, _TRAILER], text
         shown = str(height).encode()
         meta: Headers = [_GRPC_TYPE, (b"grpc-metadata-x-cosmos-block-height", shown)]
+        plain: Headers = [(b"x-cosmos-block-height", shown)]
+        if route.method.path == _BROADCAST:
+            meta, plain = [], []
         try:
             response = self._queries.call(route.method.path, message, height)
         except StatusError as error:
             status, extra, text = _error(error)
             return status, extra + meta, text
-        return 200, [_JSON, *meta, (b"x-cosmos-block-height", shown)], self._codec.encode(response)
+        return 200, [_JSON, *meta, *plain], self._codec.encode(response)
 
     def _message(self, route: Route, values: list[str], query: str, body: bytes) -> Any:
         message = route.method.request_type()
@@ -164,7 +191,7 @@ def _too_large(headers: Headers) -> tuple[int, Headers, bytes]:
             "data": "error reading request body: http: request body too large",
         },
     }
-    return 400, [*headers, _JSON], json.dumps(answer, separators=(",", ":")).encode()
+    return 400, [*headers, _JSON, _CLOSE], json.dumps(answer, separators=(",", ":")).encode()
 
 
 def _preflight(request: dict[bytes, bytes]) -> tuple[int, Headers, bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from urllib.parse import unquote
 
 from leasehold.chain.registry import Method
 
@@ -30,13 +29,19 @@ class _Node:
 
 
 class RouteTable:
-    """Finds the route of a verb and a path; where two templates are alike, the later one wins, as on a real node."""
+    """Finds the route of a verb and a path; where two templates are alike, the earlier one wins, as on a real node."""
 
     def __init__(self, methods: Iterable[Method]) -> None:
         self._root = _Node()
+        self._listed: list[tuple[str, str]] = []
         for method in methods:
             for rule in method.http:
+                self._listed.append((rule.verb.upper(), rule.template))
                 self._add(rule.verb.upper(), rule.template, Route(method, rule.body, _names(rule.template)))
+
+    def listed(self) -> list[tuple[str, str]]:
+        """Verb and template of every route, in order of path."""
+        return sorted(self._listed, key=lambda entry: (entry[1], entry[0]))
 
     def _add(self, verb: str, template: str, route: Route) -> None:
         node = self._root
@@ -45,15 +50,15 @@ class RouteTable:
             if match is None:
                 node = node.literals.setdefault(segment, _Node())
             elif match[2] == "**":
-                node.rest[verb] = route
+                node.rest.setdefault(verb, route)
                 return
             else:
                 node.variable = node.variable or _Node()
                 node = node.variable
-        node.routes[verb] = route
+        node.routes.setdefault(verb, route)
 
     def find(self, verb: str, path: str) -> tuple[Route, list[str]] | None:
-        """The route and the decoded values of its variables."""
+        """The route of a decoded path, and the values of its variables."""
         return self._walk(self._root, verb, path.removeprefix("/").split("/"), [])
 
     def _walk(self, node: _Node, verb: str, segments: list[str], values: list[str]) -> tuple[Route, list[str]] | None:
@@ -63,10 +68,10 @@ class RouteTable:
         head, tail = segments[0], segments[1:]
         if (child := node.literals.get(head)) is not None and (found := self._walk(child, verb, tail, values)):
             return found
-        if node.variable is not None and (found := self._walk(node.variable, verb, tail, [*values, unquote(head)])):
+        if node.variable is not None and (found := self._walk(node.variable, verb, tail, [*values, head])):
             return found
         if (route := node.rest.get(verb)) is not None:
-            return route, [*values, unquote("/".join(segments))]
+            return route, [*values, "/".join(segments)]
         return None
 
 

@@ -10,6 +10,7 @@ from leasehold.devnet.app.context import Context
 from leasehold.devnet.consensus.node import Node
 from leasehold.devnet.services.blocks import BlockService
 from leasehold.devnet.services.node import NodeService
+from leasehold.devnet.services.reflection import ReflectionServices
 from leasehold.devnet.services.transactions import TransactionService
 
 Handler = Callable[[Context, Any], Any]
@@ -22,4 +23,5 @@ def node_handlers(app: ChainApplication, node: Node, *, minimum_gas_price: str) 
     handlers.update(blocks.handlers())
     handlers.update(TransactionService(app, node, blocks).handlers())
     handlers.update(NodeService(app, node, minimum_gas_price).handlers())
+    handlers.update(ReflectionServices(app).handlers())
     return handlers

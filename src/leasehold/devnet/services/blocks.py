@@ -111,7 +111,8 @@ class BlockService:
         return self._new("GetNodeInfoResponse", default_node_info=network, application_version=version)
 
     def latest_validators(self, ctx: Context, request: Any) -> Any:
-        return self._validators("GetLatestValidatorSetResponse", self._node.height, request)
+        # The set that works on the next block.
+        return self._validators("GetLatestValidatorSetResponse", self._node.height + 1, request)
 
     def validators_by_height(self, ctx: Context, request: Any) -> Any:
         if request.height > self._node.height:

@@ -8,13 +8,21 @@ from typing import Any
 
 from leasehold.chain.comet.blocks import tx_hash
 from leasehold.chain.comet.query import QuerySyntaxError, parse
+from leasehold.chain.standard_transactions import StandardTransactions
 from leasehold.chain.transactions import UndecodableTransaction, decode_transaction
 from leasehold.core.clock import rfc3339
-from leasehold.core.errors import LeaseholdError
+from leasehold.core.errors import InvalidInput, LeaseholdError
 from leasehold.devnet.app.abci import Event, TxResult
 from leasehold.devnet.app.application import ChainApplication
 from leasehold.devnet.app.context import Context
-from leasehold.devnet.app.errors import INVALID_HEIGHT, TX_IN_MEMPOOL, PlainError, Status, StatusError
+from leasehold.devnet.app.errors import (
+    INVALID_HEIGHT,
+    INVALID_REQUEST,
+    TX_IN_MEMPOOL,
+    PlainError,
+    Status,
+    StatusError,
+)
 from leasehold.devnet.consensus.blockstore import IndexedTx
 from leasehold.devnet.consensus.mempool import TxInCache
 from leasehold.devnet.consensus.node import Node
@@ -36,6 +44,7 @@ class TransactionService:
         self._node = node
         self._blocks = blocks
         self._registry = app.registry
+        self._standard = StandardTransactions(app.registry)
 
     def handlers(self) -> dict[str, Callable[[Context, Any], Any]]:
         return {
@@ -46,6 +55,8 @@ class TransactionService:
             _SERVICE + "GetBlockWithTxs": self.block_with_txs,
             _SERVICE + "TxDecode": self.decode,
             _SERVICE + "TxEncode": self.encode,
+            _SERVICE + "TxEncodeAmino": self.encode_amino,
+            _SERVICE + "TxDecodeAmino": self.decode_amino,
         }
 
     def _new(self, name: str, **fields: Any) -> Any:
@@ -164,6 +175,10 @@ class TransactionService:
         searcher = Searcher(self._node.store.connection)
         places = sorted(searcher.txs(query), reverse=request.order_by == _DESCENDING)
         page, limit = max(1, request.page), request.limit or (30 if request.page else len(places) or 1)
+        pages = max(1, -(-len(places) // limit))
+        if page > pages:
+            text = f"failed to search for txs: page should be within [1, {pages}] range, given {page}"
+            raise StatusError(Status.INTERNAL, text)
         chosen = places[(page - 1) * limit : page * limit]
         found = [tx for tx in (self._node.store.tx_at(place) for place in chosen) if tx is not None]
         try:
@@ -188,7 +203,9 @@ class TransactionService:
         txs = stored.block.txs
         offset, limit = request.pagination.offset, request.pagination.limit or 100
         if offset and offset >= len(txs):
-            raise PlainError(f"out of range: cannot paginate {len(txs)} txs with offset {offset} and limit {limit}")
+            raise INVALID_REQUEST(
+                f"out of range: cannot paginate {len(txs)} txs with offset {offset} and limit {limit}"
+            )
         chosen = [self._tx(raw) for raw in txs[offset : offset + limit]]
         page = self._registry.new("cosmos.base.query.v1beta1.PageResponse", total=len(txs))
         return self._new(
@@ -212,6 +229,22 @@ class TransactionService:
         if not request.HasField("tx"):
             raise StatusError(Status.INVALID_ARGUMENT, "invalid empty tx")
         return self._new("TxEncodeResponse", tx_bytes=self._encoded(request.tx))
+
+    def encode_amino(self, ctx: Context, request: Any) -> Any:
+        if not request.amino_json:
+            raise StatusError(Status.INVALID_ARGUMENT, "invalid empty tx json")
+        try:
+            return self._new("TxEncodeAminoResponse", amino_binary=self._standard.binary(request.amino_json))
+        except InvalidInput as error:
+            raise PlainError(error.message) from None
+
+    def decode_amino(self, ctx: Context, request: Any) -> Any:
+        if not request.amino_binary:
+            raise StatusError(Status.INVALID_ARGUMENT, "invalid empty tx bytes")
+        try:
+            return self._new("TxDecodeAminoResponse", amino_json=self._standard.text(request.amino_binary))
+        except InvalidInput as error:
+            raise PlainError(error.message) from None
 
 
 def _hex_fault(text: str, error: Exception) -> str:
