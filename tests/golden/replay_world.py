@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tests.golden.foreign_contracts import StandIn
+from tests.golden.foreign_contracts import stand_in
 
 from leasehold.chain.comet.validators import ValidatorSet
 from leasehold.chain.json_codec import JsonCodec
@@ -175,8 +175,8 @@ class ReplayWorld:
             for raw in block["txs"]:
                 for message in self.messages(base64.b64decode(raw)):
                     if message.DESCRIPTOR.full_name == _WASM + "MsgStoreCode":
-                        checksum = sha256(unzipped(message.wasm_byte_code)).digest()
-                        self.app.modules.wasm.install(StandIn(), checksum)
+                        code = unzipped(message.wasm_byte_code)
+                        self.app.modules.wasm.install(stand_in(code), sha256(code).digest())
 
     def messages(self, raw: bytes) -> list[Any]:
         """Messages of a transaction; none when it can't be decoded."""

@@ -177,9 +177,16 @@ def _ws_evidence(case: Case) -> int | None:
     for entry in case.response["transcript"]:
         if (height := event_height(entry.get("frame"))) is not None:
             return height - 1
-        if (height := _rpc_height(entry.get("frame"))) is not None:
+        if (height := _rpc_height(entry.get("frame")) or _answered_height(entry.get("frame"))) is not None:
             return height
     return None
+
+
+def _answered_height(frame: Any) -> int | None:
+    """The height a query without one was answered at."""
+    result = frame.get("result") if isinstance(frame, dict) else None
+    response = result.get("response") if isinstance(result, dict) else None
+    return (_number(response.get("height")) or None) if isinstance(response, dict) else None
 
 
 def event_height(frame: Any) -> int | None:

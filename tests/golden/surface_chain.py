@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from tests.golden.foreign_contracts import StandIn
+from tests.golden.foreign_contracts import stand_in
 from tests.golden.replay_world import Recording, unzipped
 from tests.golden.surface_cases import Case
 
@@ -127,8 +127,8 @@ class RebuiltChain:
                     continue
                 for message in messages:
                     if message.DESCRIPTOR.full_name == _STORE_CODE:
-                        checksum = sha256(unzipped(message.wasm_byte_code)).digest()
-                        self.app.modules.wasm.install(StandIn(), checksum)
+                        code = unzipped(message.wasm_byte_code)
+                        self.app.modules.wasm.install(stand_in(code), sha256(code).digest())
 
     @property
     def height(self) -> int:

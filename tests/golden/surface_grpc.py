@@ -12,6 +12,7 @@ from google.protobuf import descriptor_pb2, json_format
 from google.protobuf.message import DecodeError
 from grpc_reflection.v1alpha import reflection_pb2
 from tests.golden.surface_cases import Case
+from tests.golden.surface_http import without_version
 from tests.golden.surface_judgement import differences, masked
 
 from leasehold.chain.json_codec import JsonCodec
@@ -67,7 +68,8 @@ class GrpcSurface:
         known.DiscardUnknownFields()
         if known.ByteSize() != theirs.ByteSize():
             return ["the recorded answer has fields that our definitions don't"]
-        return differences(json.loads(self._codec.encode(theirs)), json.loads(self._codec.encode(mine)))
+        shown = (without_version(json.loads(self._codec.encode(one))) for one in (theirs, mine))
+        return differences(*shown)
 
     async def _reflection(self, case: Case) -> list[str]:
         request = json_format.ParseDict(case.request["message_json"], reflection_pb2.ServerReflectionRequest())
@@ -105,6 +107,11 @@ class GrpcSurface:
             wanted, names = recorded.get("file_names") or [], [file.name for file in files]
             # What a file needs is the original's own business; the file that was asked for comes first.
             return [] if names and names[:1] == wanted[:1] else [f"files {wanted} recorded, {names} here"]
+        if "list_services_response" in recorded:
+            names, listed = (
+                {entry["name"] for entry in answer["list_services_response"]["service"]} for answer in (recorded, ours)
+            )
+            return [] if names == listed else [f"{names - listed} recorded alone, {listed - names} here alone"]
         return differences(recorded, ours)
 
 

@@ -68,7 +68,7 @@ def tag(data: bytes, at: int) -> tuple[int, int, int]:
     value, at = varint(data, at)
     number = value >> 3
     if not 1 <= number <= _MAXIMUM_FIELD:
-        raise WireError("invalid field number", field="tx")
+        raise WireError("proto: invalid field number", field="tx")
     return number, value & 7, at
 
 

@@ -18,6 +18,7 @@ from leasehold.devnet.app.errors import (
     KEY_NOT_FOUND,
     LOGIC,
     NOT_FOUND,
+    OUT_OF_GAS,
     UNAUTHORIZED,
     UNKNOWN_REQUEST,
     ChainError,
@@ -28,6 +29,7 @@ from leasehold.devnet.app.errors import (
     StatusError,
 )
 from leasehold.devnet.app.source_positions import source_position
+from leasehold.devnet.state.gas import OutOfGas
 from leasehold.devnet.state.versions import MissingHeight
 
 if TYPE_CHECKING:
@@ -109,6 +111,9 @@ class Queries:
             return handler(self._app.context(height), request)
         except WrongPrefix as error:
             raise LOGIC(error.mismatch) from None
+        except OutOfGas as error:
+            text = f"out of gas in location: {error.location}; gasWanted: {error.limit}, gasUsed: {error.used}"
+            raise OUT_OF_GAS(text) from None
 
     def abci(self, path: str, data: bytes, height: int, prove: bool) -> QueryResult:
         """The answer to an `abci_query`; failures are codes, never exceptions."""

@@ -52,8 +52,8 @@ class _QueryHandler(_Handler):
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes] | None:
         found = self._methods.get(details.method)
         if found is None:
-            service, _, name = details.method.removeprefix("/").partition("/")
-            if service in self._services:
+            service, slash, name = details.method.removeprefix("/").partition("/")
+            if slash and service in self._services:
                 found = _refusing(f"unknown method {name} for service {service}")
         return found
 

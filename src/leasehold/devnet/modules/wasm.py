@@ -463,7 +463,7 @@ class Wasm(Module):
                 block_height=record.created_height,
                 tx_index=record.created_tx_index,
             ),
-            ibc2_port_id=f"wasm2{request.address}",
+            ibc2_port_id=f"wasm2{request.address.removeprefix(self.identity.prefix)}",
         )
         return self.new("cosmwasm.wasm.v1.QueryContractInfoResponse", address=request.address, contract_info=info)
 
