@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from leasehold.app_api import site
 from leasehold.app_api.app import App, Cells
 from leasehold.app_api.resources import (
     assets,
@@ -80,11 +81,13 @@ def assemble(settings: Settings, clock: Clock) -> App:
     for resource in RESOURCES:
         resource.declare(registry, app)
     writes.declare(registry, app)
+    site.declare(registry, site.files())
     return app
 
 
 async def describe(app: App) -> None:
-    """Publish the OpenAPI document and the files that point agents at it."""
+    """Publish the web application, the OpenAPI document and the files that point agents at it."""
+    await site.publish(app.snapshots, site.files())
     await publish_description(
         app.registry, app.snapshots, document_at=DOCUMENT, text_at="/llms.txt", cache_control="public, max-age=300"
     )

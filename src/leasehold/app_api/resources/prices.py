@@ -140,6 +140,8 @@ async def refresh(app: App) -> bool:
     decimals = {key: info.decimal_digits for key, info in cells.currencies.value.by_key.items()}
     last = cells.prices.get()
     found = await read_prices(app.upstreams.reads.at(head.height), oracles, decimals, last)
+    if found == last and head.height == cells.prices.height:
+        return False
     changed = cells.prices.put(found, height=head.height, time_ns=head.time_ns)
     infos = {key: PriceInfo(key, key.partition("@")[0], text) for key, text in found.texts.items()}
     moment = rfc3339(app.clock.now_ns(), digits="grouped").removesuffix("Z") + "+00:00"
