@@ -1,0 +1,82 @@
+/** The frame: navigation, the wallet button, the page that the path names. */
+import { lazy, Suspense } from "preact/compat";
+import { account, disconnect } from "./wallet/wallet";
+import { choosing, ReviewDialog, WalletDialog } from "./wallet/dialog";
+import { nodeStatus } from "./state/shared";
+import { useResource } from "./state/resource";
+import { path } from "./state/router";
+import { Skeleton } from "./ui/parts";
+import { short } from "./ui/format";
+import { Overview } from "./pages/overview";
+
+export const PAGES = [
+  { path: "/", title: "Overview", view: Overview },
+  { path: "/assets", title: "Assets", view: lazy(() => import("./pages/assets").then((m) => m.Assets)) },
+  { path: "/earn", title: "Earn", view: lazy(() => import("./pages/earn").then((m) => m.Earn)) },
+  { path: "/leases", title: "Leases", view: lazy(() => import("./pages/leases").then((m) => m.Leases)) },
+  { path: "/stake", title: "Stake", view: lazy(() => import("./pages/stake").then((m) => m.Stake)) },
+  { path: "/governance", title: "Governance", view: lazy(() => import("./pages/governance").then((m) => m.Governance)) },
+  { path: "/chain", title: "Chain", view: lazy(() => import("./pages/chain").then((m) => m.Chain)) },
+] as const;
+
+export function App() {
+  const page = PAGES.find((one) => one.path === path.value);
+  const View = page?.view;
+  document.title = page ? `${page.title} · Leasehold` : "Leasehold";
+  return (
+    <>
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <header class="bar">
+        <a class="brand" href="/">
+          <img src="/icon.svg" alt="" width="28" height="28" /> Leasehold
+        </a>
+        <nav aria-label="Main">
+          {PAGES.map((one) => (
+            <a key={one.path} href={one.path} aria-current={one.path === path.value ? "page" : undefined}>
+              {one.title}
+            </a>
+          ))}
+        </nav>
+        <WalletButton />
+      </header>
+      <main id="content" tabIndex={-1}>
+        {View ? (
+          <Suspense fallback={<Skeleton lines={6} />}>
+            <View />
+          </Suspense>
+        ) : (
+          <p>There is no such page. <a href="/">Back to the overview</a>.</p>
+        )}
+      </main>
+      <Footer />
+      <WalletDialog />
+      <ReviewDialog />
+    </>
+  );
+}
+
+function WalletButton() {
+  const connected = account.value;
+  if (!connected)
+    return (
+      <button class="connect" onClick={() => (choosing.value = true)}>
+        Connect wallet
+      </button>
+    );
+  return (
+    <button class="connect second" onClick={disconnect} title="Disconnect">
+      {connected.name} {short(connected.address)}
+    </button>
+  );
+}
+
+function Footer() {
+  const { value, error } = useResource(nodeStatus);
+  return (
+    <footer>
+      {error ? "The node can't be reached" : value ? `${value.network} at block ${Number(value.latest_block_height).toLocaleString()}` : "…"}
+    </footer>
+  );
+}

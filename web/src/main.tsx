@@ -1,0 +1,8 @@
+import { render } from "preact";
+import { registerTools } from "./agent/webmcp";
+import { App } from "./app";
+import "./styles.css";
+
+const root = document.getElementById("app");
+if (root) render(<App />, root);
+registerTools();

@@ -1,0 +1,64 @@
+/** A value fetched again and again: the last good one stays on screen while a new one is on its way. */
+import { signal, type ReadonlySignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { ApiError } from "../api/client";
+
+export interface Loaded<T> {
+  value?: T;
+  error?: ApiError;
+  loading: boolean;
+}
+
+export class Resource<T> {
+  private readonly current = signal<Loaded<T>>({ loading: true });
+  private timer: ReturnType<typeof setInterval> | undefined;
+  private users = 0;
+  private busy = false;
+
+  constructor(
+    private readonly load: () => Promise<T>,
+    private readonly everyMs = 15_000,
+  ) {}
+
+  get state(): ReadonlySignal<Loaded<T>> {
+    return this.current;
+  }
+
+  async refresh(): Promise<void> {
+    if (this.busy) return;
+    this.busy = true;
+    try {
+      const value = await this.load();
+      this.current.value = { value, loading: false };
+    } catch (error) {
+      const failure = error instanceof ApiError ? error : new ApiError(0, "ERROR", String(error));
+      const { value } = this.current.value;
+      this.current.value = value === undefined ? { error: failure, loading: false } : { value, error: failure, loading: false };
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  /** Put a value that came another way, a push for instance. */
+  put(value: T): void {
+    this.current.value = { value, loading: false };
+  }
+
+  retain(): () => void {
+    this.users += 1;
+    if (this.users === 1) {
+      void this.refresh();
+      this.timer = setInterval(() => void this.refresh(), this.everyMs);
+    }
+    return () => {
+      this.users -= 1;
+      if (this.users === 0) clearInterval(this.timer);
+    };
+  }
+}
+
+/** The resource's state, kept fresh while the component is shown. */
+export function useResource<T>(resource: Resource<T>): Loaded<T> {
+  useEffect(() => resource.retain(), [resource]);
+  return resource.state.value;
+}

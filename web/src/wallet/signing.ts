@@ -1,0 +1,117 @@
+/** Signing and sending; the only part that loads cosmjs. */
+import { SigningCosmWasmClient } from "@cosmjs/cosmwasm-stargate";
+import { DirectSecp256k1HdWallet, type EncodeObject, type OfflineSigner } from "@cosmjs/proto-signing";
+import { GasPrice } from "@cosmjs/stargate";
+import { get } from "../api/client";
+import type { Network, Unsigned } from "../api/types";
+import type { Stage } from "./wallet";
+
+interface Keplr {
+  experimentalSuggestChain(chain: unknown): Promise<void>;
+  enable(chainId: string): Promise<void>;
+  getOfflineSignerOnlyAmino(chainId: string): OfflineSigner;
+  getKey(chainId: string): Promise<{ name: string; bech32Address: string }>;
+}
+type Choice = { kind: "keplr" } | { kind: "devnet"; name: string; mnemonic: string };
+
+export interface Session {
+  name: string;
+  address: string;
+  client: SigningCosmWasmClient;
+  close(): void;
+}
+
+export async function openSession(choice: Choice, network: Network): Promise<Session> {
+  const { signer, name } = choice.kind === "devnet" ? await testWallet(choice, network) : await keplr(network);
+  const [first] = await signer.getAccounts();
+  if (!first) throw new Error("The wallet has no account for this chain.");
+  const client = await SigningCosmWasmClient.connectWithSigner(network.rpc_url, signer, {
+    gasPrice: GasPrice.fromString(network.gas_price),
+    broadcastPollIntervalMs: 400,
+  });
+  return { name, address: first.address, client, close: () => client.disconnect() };
+}
+
+async function testWallet(choice: { name: string; mnemonic: string }, network: Network) {
+  const signer = await DirectSecp256k1HdWallet.fromMnemonic(choice.mnemonic, { prefix: network.prefix });
+  return { signer: signer as OfflineSigner, name: choice.name };
+}
+
+async function keplr(network: Network) {
+  const wallet = (globalThis as { keplr?: Keplr }).keplr;
+  if (!wallet) throw new Error("Keplr is not installed in this browser.");
+  await wallet.experimentalSuggestChain(suggestion(network));
+  await wallet.enable(network.chain_id);
+  const key = await wallet.getKey(network.chain_id);
+  return { signer: wallet.getOfflineSignerOnlyAmino(network.chain_id), name: key.name };
+}
+
+function suggestion(network: Network) {
+  const [, price = "0.0025", denom = ""] = /^([\d.]+)(.+)$/.exec(network.gas_price) ?? [];
+  const currency = { coinDenom: network.symbol, coinMinimalDenom: denom, coinDecimals: 6 };
+  const p = network.prefix;
+  const step = Number(price);
+  return {
+    chainId: network.chain_id,
+    chainName: network.name,
+    rpc: network.rpc_url,
+    rest: network.rest_url,
+    bip44: { coinType: 118 },
+    bech32Config: {
+      bech32PrefixAccAddr: p,
+      bech32PrefixAccPub: `${p}pub`,
+      bech32PrefixValAddr: `${p}valoper`,
+      bech32PrefixValPub: `${p}valoperpub`,
+      bech32PrefixConsAddr: `${p}valcons`,
+      bech32PrefixConsPub: `${p}valconspub`,
+    },
+    currencies: [currency],
+    feeCurrencies: [{ ...currency, gasPriceStep: { low: step, average: step * 2, high: step * 4 } }],
+    stakeCurrency: currency,
+    features: ["ibc-transfer"],
+  };
+}
+
+/** A builder's proto-JSON message as cosmjs takes it: camelCase members, contract messages as bytes. */
+export function encodeObject(message: { "@type": string } & Record<string, unknown>): EncodeObject {
+  const { "@type": typeUrl, ...members } = message;
+  const value: Record<string, unknown> = {};
+  for (const [key, member] of Object.entries(members)) {
+    const camel = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    value[camel] = member;
+  }
+  if (typeUrl.startsWith("/cosmwasm.wasm.v1.")) value.msg = new TextEncoder().encode(JSON.stringify(members.msg));
+  if (typeUrl.endsWith(".MsgVote")) {
+    value.proposalId = BigInt(String(members.proposal_id));
+    value.option = typeof members.option === "string" ? OPTIONS.indexOf(members.option) : members.option;
+  }
+  return { typeUrl, value };
+}
+
+const OPTIONS = ["VOTE_OPTION_UNSPECIFIED", "VOTE_OPTION_YES", "VOTE_OPTION_ABSTAIN", "VOTE_OPTION_NO", "VOTE_OPTION_NO_WITH_VETO"];
+
+export async function submit(session: Session, unsigned: Unsigned, tell: (stage: Stage) => void): Promise<string> {
+  const messages = unsigned.messages.map(encodeObject);
+  const fee = unsigned.fee ? { amount: unsigned.fee.amount, gas: unsigned.fee.gas_limit } : ("auto" as const);
+  tell("signing");
+  const result = await session.client.signAndBroadcast(session.address, messages, fee, unsigned.memo);
+  tell("broadcasting");
+  if (result.code !== 0) throw new Error(result.rawLog || `The chain refused it (code ${result.code}).`);
+  tell("included");
+  await indexed(session.address, result.transactionHash);
+  tell("indexed");
+  return result.transactionHash;
+}
+
+/** Wait, not for ever, until the index shows the transaction. */
+async function indexed(address: string, hash: string): Promise<void> {
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    try {
+      const found = await get<unknown[]>("/api/etl/txs", { address, limit: 10 });
+      if (JSON.stringify(found).includes(hash)) return;
+    } catch {
+      // The index may be behind or away; the transaction is on the chain all the same.
+    }
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
