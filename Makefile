@@ -19,18 +19,24 @@ MADE := $(VENV)/.made
 PACKAGES := $(VENV)/.packages
 READY := $(VENV)/.ready
 NODE := $(VENV)/node-bin
+WITH_NODE := PATH="$(CURDIR)/$(NODE):$$PATH"
+# The web application is built into the package; its packages are installed once per lock.
+WEB_PACKAGES := web/node_modules/.installed
+WEB := src/leasehold/app_api/static/index.html
+WEB_SOURCES := $(shell find web/src web/public -type f 2>/dev/null) web/index.html web/vite.config.ts web/tsconfig.json \
+	src/leasehold/devnet/genesis/accounts.toml
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--no-annotate --no-header
 
-.PHONY: help setup up test check golden simulate bench node lock clean clean-home
+.PHONY: help web setup up test check golden simulate bench node lock clean clean-home
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-up: $(READY)  ## Set everything up and run the stack until Ctrl-C (home: .home; more options in ARGS)
+up: $(READY) $(WEB)  ## Set everything up and run the stack until Ctrl-C (home: .home; more options in ARGS)
 	@exec $(BIN)/leasehold up --home $(HOME_DIR) $(ARGS)
 
-test: $(READY)  ## Set everything up and run every test (some of them: ARGS=tests/unit/core)
+test: $(READY) $(WEB)  ## Set everything up and run every test (some of them: ARGS=tests/unit/core)
 	@$(BIN)/pytest -q -rs -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: $(READY)  ## Run the formatter, the linter, the type checker and the import contracts
@@ -50,7 +56,7 @@ bench: $(READY)  ## Run the benchmarks and print ratios
 	@test -f benchmarks/__main__.py || { echo "there is no benchmark in this release" >&2; exit 1; }
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-setup: $(READY)  ## Set everything up and run nothing
+setup: $(READY) $(WEB)  ## Set everything up and run nothing
 
 node: $(NODE)/.ready  ## Provide Node 20 or newer: the machine's, else from a package
 
@@ -108,4 +114,13 @@ $(NODE)/.ready: requirements-node.lock | $(READY)
 			done; }; \
 	fi
 	@PATH="$(CURDIR)/$(NODE):$$PATH" npm --version >/dev/null || { echo "npm does not run" >&2; exit 1; }
+	@touch $@
+
+$(WEB_PACKAGES): web/package-lock.json | $(NODE)/.ready
+	@cd web && $(WITH_NODE) npm ci --silent
+	@touch $@
+
+$(WEB): $(WEB_SOURCES) $(WEB_PACKAGES)
+	@echo "building the web application"
+	@cd web && $(WITH_NODE) npm run build --silent >/dev/null
 	@touch $@
