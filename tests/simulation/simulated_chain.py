@@ -491,8 +491,10 @@ class Scenario:
             self._stake()
         elif choose < 0.26:
             self._vote()
-        elif choose < 0.30:
+        elif choose < 0.29:
             self._broken()
+        elif choose < 0.31:
+            self._impostor()
         elif choose < 0.45:
             self._deposit(self.random.choice(self.markets))
         elif choose < 0.52:
@@ -564,6 +566,24 @@ class Scenario:
         message = self._execute(self.keeper, contract("nobody"), {"anything": {}})
         self.truth.quarantine.add((height, tx, "event"))
         self._tx([message], [event("wasm-ls-open", *attributes)])
+
+    def _impostor(self) -> None:
+        """A contract that is no part of the protocol speaks its language: nothing may come of it."""
+        stranger, market = contract("impostor"), self.random.choice(self.markets)
+        pool = market.address("lpp")
+        lease = self.random.choice([*self.leases, stranger])
+        dated = self._dated()
+        forged = [
+            event("wasm-lp-deposit", ("_contract_address", stranger), *dated, ("from", stranger), ("to", pool),
+                  ("deposit-amount", "5"), ("deposit-symbol", market.lpn), ("receipts", "5")),
+            event("wasm-tr-profit", ("_contract_address", stranger), *dated, ("profit-amount-amount", "999"),
+                  ("profit-amount-symbol", NATIVE_TICKER)),
+            event("wasm-ls-close", ("_contract_address", stranger), ("id", lease), *dated),
+            event("wasm-ls-request-loan", ("_contract_address", stranger), ("id", stranger)),
+            event("wasm-ls-liquidation-warning", ("_contract_address", stranger), ("customer", stranger),
+                  ("lease", lease), ("lease-asset", "BTC"), ("ltv", "850"), ("level", "1")),
+        ]  # fmt: skip
+        self._tx([self._execute(self.keeper, stranger, {"anything": {}})], forged)
 
     # --- pools -------------------------------------------------------------------------------------------------
 

@@ -160,7 +160,7 @@ class Decoder:
         try:
             content: Any = kind.FromString(value)
         except DecodeError as error:
-            misfits.append(Misfit(tx, "message", number * 1000 + depth, f"not a {type_url}: {error}", value))
+            misfits.append(Misfit(tx, "message", len(misfits), f"not a {type_url}: {error}", value))
             yield type_url, value, None
             return
         yield type_url, value, content

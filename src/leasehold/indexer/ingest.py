@@ -148,7 +148,7 @@ class Ingest:
         session.writing = self._writing = asyncio.create_task(self._commit(batch))
         projector = session.stage.projector
         self.divergences = projector.leases.divergences
-        self.orphans = projector.leases.orphans + projector.pools.orphans
+        self.orphans = projector.leases.orphans + projector.pools.orphans + projector.strangers
 
     async def _commit(self, batch: Batch) -> None:
         await self.writer.write(batch)

@@ -82,12 +82,9 @@ class Leases:
         """A lease bought its asset; `amount` is what the chain says it bought, None if nobody could tell."""
         position = self._world.positions.get(event.id)
         protocol = self._world.knowledge.of(LPP, event.loan_pool_id)
-        if protocol is None or event.currency not in protocol.currencies:
+        if position is None or protocol is None or event.currency not in protocol.currencies:
             self.orphans += 1
             return
-        if position is None:
-            self.requested(moment, event.id, event.customer, event.loan_pool_id, event.loan_amount)
-            position = self._world.positions[event.id]
         self._agree_on_rate(moment, position, event.air)
         world, now = self._world, moment.time_ns
         asset_price = world.price(protocol, event.currency, now)

@@ -19,7 +19,7 @@ from leasehold.indexer.accounts import CONTRACT, EARN, POSITION
 from leasehold.indexer.chain_events import ChainFacts, attribute, by_message, coins
 from leasehold.indexer.decode import Block, Message, Misfit, Tx
 from leasehold.indexer.hours import hours_between, note_hour
-from leasehold.indexer.knowledge import LEASER, LPP, ORACLE, RESERVE
+from leasehold.indexer.knowledge import LEASER, LPP, ORACLE, PROFIT, RESERVE
 from leasehold.indexer.lease_events import Leases
 from leasehold.indexer.moment import Dirty, Moment
 from leasehold.indexer.oracles import Oracle, quotes
@@ -64,6 +64,7 @@ class Projector:
         self.leases = Leases(world)
         self.pools = Pools(world)
         self.chain = ChainFacts(world)
+        self.strangers = 0
         self._compressor = zstandard.ZstdCompressor(level=1)
         self._rows = Rows()
         self._dirty = Dirty()
@@ -223,7 +224,11 @@ class Projector:
                 rewards = _rewards(message, grouped.get(message.message, []))
             self._note_message(moment, message, found, rewards)
             if tx.code == 0:
-                self._act(moment, message, found, rewards)
+                try:
+                    self._act(moment, message, found, rewards)
+                except (ValueError, KeyError, AttributeError) as error:
+                    reason = f"{message.type_url}: {error!r}"
+                    misfits.append(Misfit(tx.index, "message", len(misfits), reason, message.value))
         if tx.code != 0:
             # A failed transaction keeps only what its fee moved.
             for event in tx.events:
@@ -308,6 +313,9 @@ class Projector:
         if parsed is None:
             return
         _, content = parsed
+        if not self._is_genuine(contract, content):
+            self.strangers += 1
+            return
         if isinstance(content, events.Open):
             self.leases.opened(moment, content, amounts.get(content.id))
         elif isinstance(content, events.RequestLoan):
@@ -321,8 +329,38 @@ class Projector:
             if handler is not None:
                 handler(moment, content)
 
+    def _is_genuine(self, contract: str, content: events.ProtocolEvent) -> bool:
+        """Whether an event comes from the contract it speaks of: anyone can emit an event under any name."""
+        knowledge = self.world.knowledge
+        match content:
+            case events.Open() | events.Close() | events.RequestLoan():
+                return contract == content.id
+            case events.Repay() | events.AutoClose():
+                return contract == content.to
+            case events.LiquidationWarning() | events.SlippageAnomaly():
+                return contract == content.lease and contract in self.world.positions
+            case events.Deposit():
+                return contract == content.to
+            case events.Withdraw():
+                return contract == content.sender
+            case events.Rewards():
+                return knowledge.platform is not None and contract == knowledge.platform.treasury
+            case events.Profit():
+                return knowledge.of(PROFIT, contract) is not None
+            case events.CoverLoss():
+                return knowledge.of(RESERVE, contract) is not None
+            case _:
+                return True
+
     def _loan_drawn(self, moment: Moment, lease: str, siblings: list[wire.Event], opener: str) -> None:
-        for event in siblings:
+        # The leaser vouches for the lease it made; a contract that merely withdrew from a pool has no such witness.
+        vouched = any(
+            event.type == "wasm"
+            and attribute(event, "lease_address") == lease
+            and self.world.knowledge.of(LEASER, attribute(event, "_contract_address")) is not None
+            for event in siblings
+        )
+        for event in siblings if vouched else ():
             if event.type == "transfer" and attribute(event, "recipient") == lease:
                 pool = attribute(event, "sender")
                 protocol = self.world.knowledge.of(LPP, pool)

@@ -325,6 +325,19 @@ class Rows:
             row[name] = row.get(name, 0) + amount
         row["updated_at"] = updated_at
 
+    def scrub(self) -> None:
+        """Take NULs out of every text."""
+        for rows in self.appended.values():
+            rows[:] = [
+                tuple(value.replace("\x00", "") if isinstance(value, str) else value for value in row) for row in rows
+            ]
+        for group in (self.replaced, self.summed):
+            for keyed in group.values():
+                for row in keyed.values():
+                    for name, value in row.items():
+                        if isinstance(value, str):
+                            row[name] = value.replace("\x00", "")
+
     def count(self) -> int:
         """Rows that will be written."""
         groups = (self.appended, self.replaced, self.summed)

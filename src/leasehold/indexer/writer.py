@@ -125,6 +125,14 @@ class Writer:
 
     async def write(self, batch: Batch) -> None:
         """Commit a batch as a whole; on any error nothing of it remains."""
+        try:
+            await self._write(batch)
+        except psycopg.DataError:
+            # PostgreSQL keeps no NUL in text, and a failed transaction may carry one anywhere.
+            batch.rows.scrub()
+            await self._write(batch)
+
+    async def _write(self, batch: Batch) -> None:
         connection = self.connection
         async with connection.transaction():
             await self._hold(batch)

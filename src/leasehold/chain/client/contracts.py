@@ -8,6 +8,7 @@ import msgspec
 
 _SMART = "/cosmwasm.wasm.v1.Query/SmartContractState"
 _BALANCES = "/cosmos.bank.v1beta1.Query/AllBalances"
+_SUPPLY = "/cosmos.bank.v1beta1.Query/SupplyOf"
 
 
 class StateReader(Protocol):
@@ -44,6 +45,13 @@ async def all_balances(reader: StateReader, address: str, height: int = 0) -> di
         parts = members(coin)
         balances[parts[1][0].decode()] = int(parts.get(2, [b"0"])[0])
     return balances
+
+
+async def supply_of(reader: StateReader, denom: str, height: int = 0) -> int:
+    """Total supply of a denom as of the end of `height` (0: newest)."""
+    answer = await reader.abci_query(_SUPPLY, _field(1, denom.encode()), height)
+    coin = members(answer).get(1, [b""])[0]
+    return int(members(coin).get(2, [b"0"])[0])
 
 
 def _varint(value: int) -> bytes:

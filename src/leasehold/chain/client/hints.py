@@ -71,7 +71,9 @@ async def _listen(
     async with session.ws_connect(url, heartbeat=15.0, max_msg_size=64 * 1024 * 1024) as socket:
         await socket.send_str(_SUBSCRIBE)
         while True:
-            message = await asyncio.wait_for(socket.receive(), silence_seconds)
+            # Not wait_for: on Python 3.11 it can swallow a cancellation that meets an arriving frame.
+            async with asyncio.timeout(silence_seconds):
+                message = await socket.receive()
             if message.type is not aiohttp.WSMsgType.TEXT:
                 return heard
             try:
