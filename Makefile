@@ -58,6 +58,8 @@ bench: $(READY)  ## Run the benchmarks and print ratios
 
 setup: $(READY) $(WEB)  ## Set everything up and run nothing
 
+web: $(WEB)  ## Build the web application into the package
+
 node: $(NODE)/.ready  ## Provide Node 20 or newer: the machine's, else from a package
 
 lock: $(READY)  ## Renew the requirement locks (needs the network)
