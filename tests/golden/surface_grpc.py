@@ -19,7 +19,7 @@ from leasehold.chain.json_codec import JsonCodec
 from leasehold.chain.registry import Registry
 
 TIMEOUT = 10.0
-_CODES = {code.value[0]: code.name for code in grpc.StatusCode}
+REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 
 
 class GrpcSurface:

@@ -151,7 +151,7 @@ class Asking:
     async def _lines(self, case: Case) -> list[str]:
         self._prepare(case)
         if case.request.get("tool") == "grpcurl":
-            return await judge_grpcurl(case, self._grpc, self._chain.registry)
+            return await judge_grpcurl(case, self._grpc)
         if case.surface == "grpc":
             return await self._grpc.judge(case)
         request = case.request

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
 
+from leasehold.chain.amino_binary import delimited
 from leasehold.chain.json_codec import JsonCodec
 from leasehold.chain.registry import Registry
 from leasehold.devnet.app.abci import QueryResult
@@ -29,6 +31,7 @@ from leasehold.devnet.app.errors import (
     StatusError,
 )
 from leasehold.devnet.app.source_positions import source_position
+from leasehold.devnet.app.store_views import read_key, read_subspace, store_views
 from leasehold.devnet.state.gas import OutOfGas
 from leasehold.devnet.state.versions import MissingHeight
 
@@ -48,6 +51,9 @@ _KIND_OF_STATUS = {
 # These answer for the node rather than for a height: a height given with them is echoed, not used.
 HEIGHTLESS = frozenset({"cosmos.tx.v1beta1.Service", "cosmos.base.tendermint.v1beta1.Service"})
 
+# Entries of a raw subspace that are given at once.
+MAX_PAIRS = 10_000
+
 Handler = Callable[[Context, Any], Any]
 
 
@@ -66,6 +72,7 @@ class Queries:
         self._app = app
         self._registry = registry
         self._codec = JsonCodec(registry)
+        self._views = store_views(app.modules.auth.stored_form)
         self.handlers = handlers
 
     def extend(self, handlers: dict[str, Handler]) -> None:
@@ -195,10 +202,17 @@ class Queries:
                 return _refused(Kind("store", 7, "invalid request")(text), height)
             return QueryResult(log="version does not exist", height=height, key=data)
         try:
-            value = self._app.state.view(chosen).get(parts[2].encode() + b"/" + data)
+            state = self._app.state.view(chosen)
         except MissingHeight:
             return QueryResult(log="version does not exist", height=height, key=data)
-        return QueryResult(key=data, value=value, height=chosen)
+        views = self._views.get(parts[2], ())
+        if parts[3] == "subspace":
+            pairs = b"".join(
+                delimited(1, delimited(1, key) + delimited(2, value))
+                for key, value in islice(read_subspace(views, state, data), MAX_PAIRS)
+            )
+            return QueryResult(key=data, value=pairs or None, height=chosen)
+        return QueryResult(key=data, value=read_key(views, state, data), height=chosen)
 
 
 def _failed_simulation(failure: SimulationError) -> str:

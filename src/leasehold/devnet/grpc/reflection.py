@@ -26,7 +26,8 @@ class Reflection:
         self._pool = registry.pool
         served = {path.split("/")[1] for path in queries.handlers}
         # Health and the newer reflection are served too, but not listed: the original lists what is here, no more.
-        self._services = sorted({*served, _VERSIONS[0]})
+        unlisted = registry.name("transfer.Query")
+        self._services = sorted({*served, _VERSIONS[0]} - {unlisted})
         self._hidden = {name for name in registry.service_names if name.endswith(".Msg")}
 
     def answer(self, request: Any) -> Any:

@@ -29,6 +29,8 @@ async def listening(application: LcdApplication, host: str, port: int) -> AsyncI
     standard_logging.getLogger("uvicorn.error").setLevel(standard_logging.ERROR)
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # Accepted connections inherit it; asyncio sets it only where a socket names its protocol.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     try:
         listener.bind((host, port))
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -15,6 +16,7 @@ from leasehold.devnet.app.errors import INVALID_REQUEST, Status, StatusError
 from leasehold.devnet.app.queries import HeightError, Queries
 from leasehold.devnet.lcd.pages import routes_page
 from leasehold.devnet.lcd.templates import Route, RouteTable
+from leasehold.devnet.services.transactions import GivenTransaction
 
 MAX_BODY = 1_000_000
 HTTP_STATUS = {
@@ -31,6 +33,7 @@ _CLOSE = (b"connection", b"close")
 _TRAILER = (b"trailer", b"Grpc-Trailer-Content-Type")
 # Handed to the mempool rather than to the state: no height belongs to the answer.
 _BROADCAST = "/cosmos.tx.v1beta1.Service/BroadcastTx"
+_GIVEN = re.compile(rb'"tx_?[bB]ytes"\s*:\s*"')
 # Served over gRPC alone, whatever their annotations say.
 _GRPC_ONLY = ("cosmos.base.reflection.",)
 _ALLOWED_HEADERS = {"accept", "content-type", "origin", "x-requested-with", "x-server-time", "accept-language"}
@@ -137,6 +140,8 @@ class LcdApplication:
         message = route.method.request_type()
         if route.body:
             self._codec.merge(message, body or b"{}")
+            if route.method.path == _BROADCAST and not message.tx_bytes and _GIVEN.search(body):
+                return GivenTransaction(b"", message.mode)
         for name, value in zip(route.names, values, strict=True):
             self._codec.set_path(message, name, value)
         if query and not route.body:

@@ -118,6 +118,10 @@ class Auth(Module):
         self.set_params(ctx, msg.params)
         return self.new("cosmos.auth.v1beta1.MsgUpdateParamsResponse")
 
+    def stored_form(self, data: bytes) -> bytes:
+        """A stored account as the original's store holds it."""
+        return bytes(self._packed(accounts.decode(data)).SerializeToString())
+
     def _packed(self, account: Account) -> Any:
         return self.registry.pack(accounts.to_proto(self.registry, account, self.text(account.address)))
 

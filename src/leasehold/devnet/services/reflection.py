@@ -14,6 +14,11 @@ _V1BETA1 = "cosmos.base.reflection.v1beta1."
 _V2ALPHA1 = "cosmos.base.reflection.v2alpha1."
 _FILES = "cosmos.reflection.v1."
 _AUTOCLI = "cosmos.autocli.v1."
+# Named by options of messages, but no interfaces of their own on a real node.
+_UNREGISTERED = {
+    "cosmos.auth.v1beta1.ModuleAccountI",
+    "ibc.applications.interchain_accounts.v1.InterchainAccountI",
+}
 # The modes a real node names, though it verifies neither auxiliary nor textual signatures here.
 _SIGN_MODES = (
     ("SIGN_MODE_EIP_191", 191),
@@ -51,9 +56,8 @@ class ReflectionServices:
         return self._registry.new(name, **fields)
 
     def all_interfaces(self, ctx: Context, request: Any) -> Any:
-        return self._new(
-            _V1BETA1 + "ListAllInterfacesResponse", interface_names=sorted(self._interfaces.implementations)
-        )
+        names = sorted(self._interfaces.implementations.keys() - _UNREGISTERED)
+        return self._new(_V1BETA1 + "ListAllInterfacesResponse", interface_names=names)
 
     def implementations(self, ctx: Context, request: Any) -> Any:
         if not request.interface_name:

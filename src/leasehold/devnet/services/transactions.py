@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from leasehold.chain.comet.blocks import tx_hash
@@ -34,6 +35,14 @@ _PACKAGE = "cosmos.tx.v1beta1."
 _UNLIMITED = 2**64 - 1
 _DESCENDING = 2
 _SYNC, _ASYNC = 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class GivenTransaction:
+    """A broadcast whose bytes were given, be they empty: JSON can tell that from bytes left out, protobuf can't."""
+
+    tx_bytes: bytes
+    mode: int
 
 
 class TransactionService:
@@ -99,7 +108,7 @@ class TransactionService:
         return bytes(raw.SerializeToString())
 
     def broadcast(self, ctx: Context, request: Any) -> Any:
-        if not request.tx_bytes:
+        if not request.tx_bytes and not isinstance(request, GivenTransaction):
             raise StatusError(Status.INVALID_ARGUMENT, "invalid empty tx")
         if request.mode not in (_SYNC, _ASYNC):
             raise PlainError("unsupported return type unspecified; supported types: sync, async")
