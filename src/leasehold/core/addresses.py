@@ -159,6 +159,7 @@ def module_address(name: str) -> bytes:
     return sha256(name.encode()).digest()[:ACCOUNT_LENGTH]
 
 
+@lru_cache(maxsize=4096)
 def secp256k1_address(public_key: bytes) -> bytes:
     """Address of a 33-byte compressed secp256k1 key."""
     return RIPEMD160.new(sha256(public_key).digest()).digest()

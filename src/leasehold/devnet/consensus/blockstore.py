@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from struct import pack, unpack
@@ -326,10 +327,11 @@ class BlockStore:
 
 
 def _pair_keys(events: Sequence[Event]) -> set[int]:
-    return {
-        pair_key(f"{event.type}.{key}", value)
-        for event in events
-        if event.type
-        for key, value in event.attributes
-        if key
-    }
+    # The same senders, actions and denoms come again and again, in one transaction and from one to the next.
+    pairs = {(event.type, key, value) for event in events if event.type for key, value in event.attributes if key}
+    return {_known_key(kind, key, value) for kind, key, value in pairs}
+
+
+@lru_cache(maxsize=16_384)
+def _known_key(kind: str, key: str, value: str) -> int:
+    return pair_key(f"{kind}.{key}", value)

@@ -6,8 +6,10 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from leasehold.core.addresses import module_address
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.genesis.document import TOKEN
+from leasehold.devnet.genesis.market import FEEDERS
 from leasehold.devnet.genesis.protocols import DEPRECATED, ProtocolSpec
 from leasehold.devnet.market.hands import Hand
 from leasehold.devnet.market.prices import DAY_SECONDS
@@ -20,6 +22,11 @@ MIN_DEPOSIT = 2_500 * TOKEN
 VOTING_SECONDS = DAY_SECONDS
 _PART = ("leaser", "lpp", "oracle", "profit", "reserve")
 
+# Market-wide crashes: day, hours of the fall, what is left, and over how many days it comes back.
+CRASHES = ((33, 3, 0.70, 9), (57, 5, 0.62, 14))
+# Seconds between blocks while the market falls and for an hour after.
+CRASH_STEP = 600
+
 # Day, title, summary and how the votes are spread over yes, abstain, no and veto.
 PROPOSALS = (
     (6, "Raise the voting period", "Give delegators more time to vote.", (8, 1, 2, 0)),
@@ -29,6 +36,7 @@ PROPOSALS = (
     (66, "Lower the tax on fees", "From 40 to 35 percent.", (7, 3, 2, 0)),
     (81, "A council of lenders", "Let large lenders advise on parameters.", (6, 1, 3, 0)),
 )
+FAILING_DAY = 38
 END_DAY = 45
 CLOSE_DAY = 70
 
@@ -38,7 +46,7 @@ class Agenda:
 
     def __init__(self, market: Market) -> None:
         self._market = market
-        self._proposals = 0
+        self.proposals = 0
 
     def enter(self) -> None:
         """Schedule what happens once on a new chain."""
@@ -51,6 +59,9 @@ class Agenda:
             market.at(start + 60 + index, _deed(staker.hand, staker.delegate(amount)))
         for day, title, summary, spread in PROPOSALS:
             self._proposal(start + day * DAY_SECONDS, title, summary, spread)
+        self._failing(start + FAILING_DAY * DAY_SECONDS)
+        for day, hours, factor, back in CRASHES:
+            self._crash(start + day * DAY_SECONDS + 13 * 3600, hours * 3600, factor, back * DAY_SECONDS)
         market.at(start + END_DAY * DAY_SECONDS, self._begin_end)
         self._closing(start + CLOSE_DAY * DAY_SECONDS)
 
@@ -60,7 +71,7 @@ class Agenda:
         denom = self._market.scene.app.identity.base_denom
         half = propose(hand, denom, "A mascot", "Every chain needs one.", MIN_DEPOSIT // 5, [])
         self._market.at(now, _deed(hand, half))
-        self._proposals += 1
+        self.proposals += 1
         self._proposal(now + 30, "Longer unbonding", "From 21 to 28 days.", (5, 1, 3, 0), end_seconds=VOTING_SECONDS)
 
     def _first_deposits(self, lender: Lender, index: int) -> Any:
@@ -94,8 +105,8 @@ class Agenda:
         denom = market.scene.app.identity.base_denom
 
         def submit(_: Context) -> tuple[Hand, list[Any]]:
-            self._proposals += 1
-            self._votes(moment, self._proposals, spread, end_seconds)
+            self.proposals += 1
+            self._votes(moment, self.proposals, spread, end_seconds)
             return hand, [propose(hand, denom, title, summary, MIN_DEPOSIT, messages or [])]
 
         market.at(moment, submit)
@@ -109,6 +120,31 @@ class Agenda:
             chosen = (YES, ABSTAIN, NO, VETO)[spread.index(max(spread))] if hand in market.validators else option
             when = moment + 600 + int(market.scene.chance.random() * (seconds - 3600))
             market.at(when, _deed(hand, vote(hand, proposal, chosen)))
+
+    def _failing(self, moment: int) -> None:
+        """A proposal that passes and then can't be carried out: its feeder is registered already."""
+        market = self._market
+        oracle = market.scene.deployment.addresses(market.active[0].name).oracle
+        feeder = market.scene.named_hand(FEEDERS[0]).address
+        message = self._sudo(oracle, {"register_feeder": {"feeder_address": feeder}})
+        self._proposal(moment, "Register a feeder", "It feeds already, it turns out.", (8, 1, 1, 0), [message])
+
+    def _sudo(self, contract: str, message: dict[str, Any]) -> Any:
+        """A governance call of a contract, packed."""
+        app = self._market.scene.app
+        gov = app.modules.auth.text(module_address("gov"))
+        text = json.dumps(message, separators=(",", ":")).encode()
+        return app.registry.pack(
+            app.registry.new("cosmwasm.wasm.v1.MsgSudoContract", authority=gov, contract=contract, msg=text)
+        )
+
+    def _crash(self, moment: int, seconds: int, factor: float, recovery: int) -> None:
+        """The whole market falls, and comes back slowly; blocks come often enough to see it fall."""
+        model = self._market.model
+        model.script_market(moment, seconds, factor)
+        model.script_market(moment + seconds + 6 * 3600, recovery, 1 / factor)
+        for when in range(moment, moment + seconds + 3600, CRASH_STEP):
+            self._market.at(when, lambda _: None)
 
     # The end of a protocol.
 
@@ -133,27 +169,22 @@ class Agenda:
             for borrower in market.borrowers:
                 if borrower.leases(ctx, spec):
                     closing = borrower.manage(ctx, spec, ending=True)
-                    self._closing(ctx.block.time_s + 600)
+                    self._closing(market.now + 600)
                     return None if closing is None else (borrower.hand, [closing])
-            self._vote_to_close(ctx, message)
+            self._vote_to_close(message)
             return None
 
         market.at(moment, submit)
 
-    def _vote_to_close(self, ctx: Context, message: dict[str, Any]) -> None:
+    def _vote_to_close(self, message: dict[str, Any]) -> None:
         market = self._market
-        app = market.scene.app
-        gov = app.modules.auth.text(app.modules.auth.module_account(ctx, "gov"))
-        sudo = app.registry.new(
-            "cosmwasm.wasm.v1.MsgSudoContract",
-            authority=gov,
-            contract=market.scene.deployment.addresses(DEPRECATED).leaser,
-            msg=json.dumps(message, separators=(",", ":")).encode(),
-        )
-        now = ctx.block.time_s
-        title = f"Close {DEPRECATED}"
-        self._proposal(now + 60, title, "Its bridge is retired.", (9, 1, 0, 0), [app.registry.pack(sudo)])
-        market.at(now + 60 + VOTING_SECONDS + 120, lambda _: market.retire())
+        sudo = self._sudo(market.scene.deployment.addresses(DEPRECATED).leaser, message)
+        now = market.now
+        self._proposal(now + 60, f"Close {DEPRECATED}", "Its bridge is retired.", (9, 1, 0, 0), [sudo])
+        # Its oracle takes no prices once it is closed, and a feed of all protocols must not fail with it.
+        market.at(now + VOTING_SECONDS - 600, lambda _: market.retire())
+        # By then there has been a block after the vote: what is registered is what remains.
+        market.at(now + VOTING_SECONDS + 7200, lambda ctx: market.take_stock(ctx))
 
 
 def _deed(hand: Hand, message: Any) -> Callable[[Context], tuple[Hand, list[Any]] | None]:

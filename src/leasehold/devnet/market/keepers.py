@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
+from leasehold.devnet.app.abci import Event
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.genesis.deployment import Deployment
 from leasehold.devnet.genesis.protocols import ProtocolSpec
@@ -14,6 +17,8 @@ from leasehold.devnet.modules.wasm import Wasm
 from leasehold.devnet.wasm.failures import ModuleFailure
 
 ALARMS_A_CALL = 32
+# A contract whose alarms only failed is left alone for so many seconds, twice as many each time, at most that many.
+FIRST_REST, LONGEST_REST = 60, 3600
 _STATUS = json.dumps({"alarms_status": {}}).encode()
 
 
@@ -46,13 +51,31 @@ class Feeder:
         return self._hand.execute(oracle, {"feed_prices": {"prices": prices}})
 
 
+@dataclass(frozen=True, slots=True)
+class AlarmState:
+    """What a dispatcher has in mind: oracles to ask, and contracts left alone until when and for how long."""
+
+    watched: frozenset[str]
+    rests: dict[str, tuple[int, int]]
+
+
 class Dispatcher:
-    """Delivers alarms that are due."""
+    """Delivers alarms that are due.
+
+    An alarm that fails stays due by the contracts' rules, so a contract whose last dispatch only failed is asked again
+    later and later: one that can't be delivered must not keep the chain busy.
+    """
 
     def __init__(self, hand: Hand, wasm: Wasm, deployment: Deployment) -> None:
         self._hand = hand
         self._wasm = wasm
         self._timealarms = deployment.platform["timealarms"]
+        self._watched: set[str] = set()
+        self._rests: dict[str, tuple[int, int]] = {}
+
+    def watch(self, oracles: list[str]) -> None:
+        """Prices have moved: ask these oracles for alarms until they have none."""
+        self._watched.update(oracles)
 
     def due(self, ctx: Context, contract: str) -> bool:
         """Whether a contract has alarms to deliver; one that can't say so has none."""
@@ -62,10 +85,40 @@ class Dispatcher:
             return False
         return bool(answer["remaining_alarms"])
 
-    def messages(self, ctx: Context, oracles: list[str]) -> list[Any]:
-        """A dispatch for each contract that has alarms due."""
-        contracts = [self._timealarms, *oracles]
-        return [self.dispatch(contract) for contract in contracts if self.due(ctx, contract)]
+    def ready(self, ctx: Context) -> list[str]:
+        """Contracts with alarms to deliver, judged by a state and its time."""
+        now = ctx.block.time_s
+        found = []
+        for contract in (self._timealarms, *sorted(self._watched)):
+            if self._rests.get(contract, (0, 0))[0] > now:
+                continue
+            if self.due(ctx, contract):
+                found.append(contract)
+            else:
+                self._watched.discard(contract)
+        return found
 
     def dispatch(self, contract: str) -> Any:
-        return self._hand.execute(contract, {"dispatch_alarms": {"max_count": ALARMS_A_CALL}})
+        # Behind alarms that can't be delivered there may be others that can.
+        count = ALARMS_A_CALL * (4 if contract in self._rests else 1)
+        return self._hand.execute(contract, {"dispatch_alarms": {"max_count": count}})
+
+    def state(self) -> AlarmState:
+        return AlarmState(frozenset(self._watched), dict(self._rests))
+
+    def restore(self, state: AlarmState) -> None:
+        self._watched, self._rests = set(state.watched), dict(state.rests)
+
+    def learn(self, now: int, events: Iterable[Event]) -> None:
+        """Take note of how the deliveries of a dispatch at a unix second went."""
+        outcomes: dict[str, set[str]] = {}
+        for event in events:
+            attributes = dict(event.attributes)
+            if "delivered" in attributes and "_contract_address" in attributes:
+                outcomes.setdefault(attributes["_contract_address"], set()).add(attributes["delivered"])
+        for contract, seen in outcomes.items():
+            if seen == {"error"}:
+                rest = min(self._rests.get(contract, (0, FIRST_REST // 2))[1] * 2, LONGEST_REST)
+                self._rests[contract] = (now + rest, rest)
+            else:
+                self._rests.pop(contract, None)

@@ -57,6 +57,7 @@ class LiveMarket:
 
     def on_block(self, sealed: SealedBlock) -> None:
         """Submit the market's transactions for the block after this one."""
+        self.market.learn(sealed)
         moment = max(self.clock.now_ns(), sealed.block.header.time_ns) + self.interval_ns
         plan = self.market.plan(self.devnet.app.context(), moment)
         for tx in plan.txs:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import heapq
-import itertools
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from leasehold.core.clock import NANOSECONDS
-from leasehold.devnet.app.context import Context
+from leasehold.devnet.app.context import Context, Mode
 from leasehold.devnet.chain import Devnet
+from leasehold.devnet.consensus.node import SealedBlock
 from leasehold.devnet.genesis.document import VALIDATORS
 from leasehold.devnet.genesis.market import BORROWERS, FEEDERS, LENDERS, STAKERS
 from leasehold.devnet.genesis.protocols import DEPRECATED, ProtocolSpec
 from leasehold.devnet.market.agenda import Agenda
 from leasehold.devnet.market.borrowers import Borrower
 from leasehold.devnet.market.hands import Hand
-from leasehold.devnet.market.keepers import Dispatcher, Feeder
-from leasehold.devnet.market.prices import DAY_SECONDS, Move, PriceModel
-from leasehold.devnet.market.relay import Dex, Relayer
+from leasehold.devnet.market.keepers import AlarmState, Dispatcher, Feeder
+from leasehold.devnet.market.prices import DAY_SECONDS, Move, PriceModel, PriceState
+from leasehold.devnet.market.relay import Dex, Fault, Relayer
 from leasehold.devnet.market.savers import Lender, Staker
 from leasehold.devnet.market.scene import Scene
 from leasehold.devnet.market.swaps import SwapDesk
@@ -28,8 +28,9 @@ from leasehold.devnet.market.swaps import SwapDesk
 # Seconds between blocks while something is under way, and at the most.
 STEP_SECONDS = 5
 QUIET_SECONDS = 1800
-# Prices are kept fresh for this long after a feed.
+# Prices are kept fresh for this long after a feed; who acts on them wants them no older than the second.
 FRESH_SECONDS = 540
+RECENT_SECONDS = 60
 
 Deed = Callable[[Context], "tuple[Hand, list[Any]] | None"]
 
@@ -38,20 +39,40 @@ Deed = Callable[[Context], "tuple[Hand, list[Any]] | None"]
 class Rates:
     """How often things happen, a day."""
 
-    openings: float = 22.0
+    openings: float = 21.0
     managements: float = 22.0
     lendings: float = 8.0
     stakings: float = 6.0
     # Deeds gather in sessions this many seconds apart, so that what they set in motion shares its blocks.
-    session_seconds: int = 5400
+    session_seconds: int = 7200
 
 
 @dataclass(slots=True)
 class Plan:
-    """The transactions of the next block, and whether another should follow soon."""
+    """The transactions of the next block, and which of them dispatches alarms."""
 
     txs: list[bytes] = field(default_factory=list)
-    busy: bool = False
+    dispatch: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class MarketState:
+    """Everything about a market that changes as time goes by; what is planned is remembered as it is."""
+
+    now: int
+    rates: Rates
+    queue: tuple[tuple[int, int, Deed], ...]
+    order: int
+    fed: int
+    turn: int
+    dispatch: bytes
+    active: tuple[ProtocolSpec, ...]
+    ending: frozenset[str]
+    chance: tuple[Any, ...]
+    prices: PriceState
+    alarms: AlarmState
+    faults: tuple[Fault, ...]
+    proposals: int
 
 
 class Market:
@@ -84,33 +105,34 @@ class Market:
         self.lenders = [Lender(self.scene.actor_hand(f"lender-{n}"), self.scene) for n in range(1, LENDERS + 1)]
         self.stakers = [Staker(self.scene.actor_hand(f"staker-{n}"), self.scene) for n in range(1, STAKERS + 1)]
         self.validators = [self.scene.named_hand(name) for name in VALIDATORS]
-        self.start = start
+        # The unix second for which plans are made.
+        self.start = self.now = start
         self._queue: list[tuple[int, int, Deed]] = []
-        self._order = itertools.count()
+        self._order = 0
         self._fed = 0
         self._turn = 0
-        self._watching = False
-        self.active = self._registered(deployment.protocols)
+        self._dispatch = b""
+        self.active = list(deployment.protocols)
+        if app.state.height:
+            self.take_stock(app.context())
         self.ending: set[str] = set()
         self._schedule_rhythms(start)
         self.agenda = Agenda(self)
         if fresh:
             self.agenda.enter()
 
-    def _registered(self, protocols: tuple[ProtocolSpec, ...]) -> list[ProtocolSpec]:
-        """The protocols the chain has; all of them before its first block."""
-        app = self.scene.app
-        if app.state.height == 0:
-            return list(protocols)
-        admin = self.scene.deployment.platform["admin"]
-        names = self.scene.ask(app.context(), admin, {"protocols": {}}) or []
-        return [spec for spec in protocols if spec.name in names]
+    def take_stock(self, ctx: Context) -> None:
+        """Trade in the protocols that are registered on the chain."""
+        deployment = self.scene.deployment
+        names = self.scene.ask(ctx, deployment.platform["admin"], {"protocols": {}}) or []
+        self.active = [spec for spec in deployment.protocols if spec.name in names]
 
     # Scheduling.
 
     def at(self, moment: int, deed: Deed) -> None:
         """Do something in the first block at or after a unix second."""
-        heapq.heappush(self._queue, (moment, next(self._order), deed))
+        heapq.heappush(self._queue, (moment, self._order, deed))
+        self._order += 1
 
     def _schedule_rhythms(self, now: int) -> None:
         self._again(now, lambda rates: rates.openings, self._open)
@@ -129,7 +151,7 @@ class Market:
         wait = max(STEP_SECONDS, int(self.scene.chance.expovariate(per_day / DAY_SECONDS)))
 
         def repeat(ctx: Context) -> tuple[Hand, list[Any]] | None:
-            self._again(ctx.block.time_s, rate, deed)
+            self._again(self.now, rate, deed)
             return deed(ctx)
 
         self.at(self._session(now + wait), repeat)
@@ -172,26 +194,23 @@ class Market:
 
     def plan(self, ctx: Context, now_ns: int) -> Plan:
         """What the next block, at `now_ns`, should hold, judged by the state `ctx` before it."""
-        now = now_ns // NANOSECONDS
+        now = self.now = now_ns // NANOSECONDS
         self.model.advance(now)
         plan = Plan()
         auth = self.scene.app.modules.auth
         used: set[str] = set()
         deeds = self._due(ctx, now)
         packets = self.relayer.messages(ctx)
-        # Prices move with feeds, so oracles are asked for alarms after one, and as long as they have some.
-        oracles = [self.scene.deployment.addresses(spec.name).oracle for spec in self.active] if self._watching else []
-        self._watching = False
-        if now - self._fed >= FRESH_SECONDS or deeds:
+        alarms = [self.dispatcher.dispatch(contract) for contract in self.dispatcher.ready(_at(ctx, now_ns))]
+        if now - self._fed >= (RECENT_SECONDS if deeds else FRESH_SECONDS):
             feeder, hand = self._feeders[self._turn], self._feeding[self._turn]
             self._turn = (self._turn + 1) % len(self._feeders)
             plan.txs.append(hand.sign(ctx, auth, [feeder.feed(spec) for spec in self.active]))
             self._fed = now
-            self._watching = True
-        alarms = self.dispatcher.messages(ctx, oracles)
+            self.dispatcher.watch([self.scene.deployment.addresses(spec.name).oracle for spec in self.active])
         if alarms:
-            self._watching = True
-            plan.txs.append(self._keeper.sign(ctx, auth, alarms, gas=60_000_000))
+            plan.dispatch = self._keeper.sign(ctx, auth, alarms, gas=60_000_000)
+            plan.txs.append(plan.dispatch)
         # One transaction a packet, so that one that fails holds up no other.
         plan.txs += [self._relaying.sign(ctx, auth, [packet], ahead=i) for i, packet in enumerate(packets)]
         for hand, messages in deeds:
@@ -200,17 +219,26 @@ class Market:
                 continue
             used.add(hand.address)
             plan.txs.append(hand.sign(ctx, auth, messages))
-        plan.busy = bool(packets or deeds or alarms or self._watching)
+        self._dispatch = plan.dispatch
         return plan
 
+    def learn(self, sealed: SealedBlock) -> None:
+        """Take note of what became of the last plan."""
+        if self._dispatch in sealed.block.txs:
+            result = sealed.results.tx_results[sealed.block.txs.index(self._dispatch)]
+            self.dispatcher.learn(sealed.block.header.time_ns // NANOSECONDS, result.events)
+
+    def is_busy(self, ctx: Context) -> bool:
+        """Whether a state calls for a block soon: packets on their way or alarms due."""
+        return self.relayer.has_work(ctx) or bool(self.dispatcher.ready(ctx))
+
     def _due(self, ctx: Context, now: int) -> list[tuple[Hand, list[Any]]]:
-        deeds = []
+        # What a deed schedules is for a later block, even if its moment has already come.
+        due = []
         while self._queue and self._queue[0][0] <= now:
-            _, _, deed = heapq.heappop(self._queue)
-            done = deed(ctx)
-            if done is not None:
-                deeds.append(done)
-        return deeds
+            due.append(heapq.heappop(self._queue)[2])
+        deeds = [deed(ctx) for deed in due]
+        return [done for done in deeds if done is not None]
 
     def next_moment(self, now: int, *, busy: bool) -> int:
         """When the next block is wanted."""
@@ -219,6 +247,45 @@ class Market:
         wanted = self._queue[0][0] if self._queue else now + QUIET_SECONDS
         return max(now + STEP_SECONDS, min(wanted, now + QUIET_SECONDS))
 
+    # Going back.
+
+    def state(self) -> MarketState:
+        """Where the market stands, for `restore`."""
+        return MarketState(
+            now=self.now,
+            rates=self.rates,
+            queue=tuple(self._queue),
+            order=self._order,
+            fed=self._fed,
+            turn=self._turn,
+            dispatch=self._dispatch,
+            active=tuple(self.active),
+            ending=frozenset(self.ending),
+            chance=self.scene.chance.getstate(),
+            prices=self.model.state(),
+            alarms=self.dispatcher.state(),
+            faults=tuple(self.relayer.faults),
+            proposals=self.agenda.proposals,
+        )
+
+    def restore(self, state: MarketState) -> None:
+        """Stand where the market stood; the chain must have been taken back too."""
+        self.now = state.now
+        self.rates = state.rates
+        self._queue = list(state.queue)
+        self._order = state.order
+        self._fed, self._turn, self._dispatch = state.fed, state.turn, state.dispatch
+        self.active, self.ending = list(state.active), set(state.ending)
+        self.scene.chance.setstate(state.chance)
+        self.model.restore(state.prices)
+        self.dispatcher.restore(state.alarms)
+        self.relayer.faults[:] = state.faults
+        self.agenda.proposals = state.proposals
+
+    def feed_soon(self) -> None:
+        """Feed prices in the next block, however fresh they are."""
+        self._fed = 0
+
     def retire(self, name: str = DEPRECATED) -> None:
         """Take a closed protocol out of the market."""
         self.active = [spec for spec in self.active if spec.name != name]
@@ -226,6 +293,11 @@ class Market:
 
 def _one(hand: Hand, message: Any | None) -> tuple[Hand, list[Any]] | None:
     return None if message is None else (hand, [message])
+
+
+def _at(ctx: Context, now_ns: int) -> Context:
+    """The same state at a later time."""
+    return Context(ctx.overlay, replace(ctx.block, time_ns=now_ns), Mode.QUERY)
 
 
 def _postponed(hand: Hand, messages: list[Any]) -> Deed:

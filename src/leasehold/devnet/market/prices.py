@@ -10,6 +10,7 @@ import math
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 DAY_SECONDS = 86_400
 # Significant digits of a fed price: enough to move smoothly, few enough to average exactly in 128 bits.
@@ -36,6 +37,16 @@ class Move:
     start: int
     seconds: int
     factor: float
+
+
+@dataclass(frozen=True, slots=True)
+class PriceState:
+    """A walk at one instant."""
+
+    now: int
+    logs: dict[str, float]
+    moves: tuple[Move, ...]
+    chance: tuple[Any, ...]
 
 
 MODELS = (
@@ -75,9 +86,27 @@ class PriceModel:
         self._jumps_per_day = jumps_per_day
         self.now = start
 
+    def state(self) -> PriceState:
+        """Where the walk stands, for `restore`."""
+        return PriceState(self.now, dict(self._logs), tuple(self._moves), self._random.getstate())
+
+    def restore(self, state: PriceState) -> None:
+        self.now, self._logs, self._moves = state.now, dict(state.logs), list(state.moves)
+        self._random.setstate(state.chance)
+
+    @property
+    def tickers(self) -> tuple[str, ...]:
+        return tuple(self._models)
+
     def script(self, move: Move) -> None:
         """Add a scripted move."""
         self._moves.append(move)
+
+    def script_market(self, start: int, seconds: int, factor: float) -> None:
+        """Add a move of the whole market: each asset goes as far as it follows the market."""
+        for ticker, model in self._models.items():
+            if model.beta:
+                self.script(Move(ticker, start, seconds, factor**model.beta))
 
     def advance(self, now: int) -> None:
         """Move to a later unix second."""

@@ -63,6 +63,10 @@ class Relayer:
         self._swaps = swaps
         self.faults: list[Fault] = []
 
+    def has_work(self, ctx: Context) -> bool:
+        """Whether anything waits to be delivered."""
+        return self._counterparty.is_waiting(ctx)
+
     def messages(self, ctx: Context, *, limit: int = 24) -> list[Any]:
         """Deliveries for what is pending in this state, oldest first."""
         arrivals = [self._receive(ctx, arrival) for arrival in self._counterparty.arrivals(ctx)]
