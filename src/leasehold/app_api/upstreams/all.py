@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import aiohttp
 
+from leasehold.app_api.upstreams.breaker import Breaker
 from leasehold.app_api.upstreams.data import DataApi
 from leasehold.app_api.upstreams.failures import ChainFailure
 from leasehold.app_api.upstreams.lcd import ChainReads, Lcd
@@ -60,7 +61,8 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Upstreams]:
             return Transport(name, url, await session(CHAIN.at_once), CHAIN, ChainFailure)
 
         async def service(name: str, url: str, headers: dict[str, str]) -> Transport:
-            return Transport(name, url, await session(SERVICE.at_once), SERVICE, headers=headers)
+            breaker = Breaker(clock.monotonic)
+            return Transport(name, url, await session(SERVICE.at_once), SERVICE, headers=headers, breaker=breaker)
 
         app = settings.app_api
         rpc = [await chain(url) for url in settings.chain.rpc_urls or (settings.url("rpc"),)]

@@ -12,6 +12,7 @@ import aiohttp
 import msgspec
 from yarl import URL
 
+from leasehold.app_api.upstreams.breaker import Breaker
 from leasehold.app_api.upstreams.failures import ServiceFailure, status_text
 
 T = TypeVar("T")
@@ -55,6 +56,7 @@ class Transport:
     failure: type[ServiceFailure] = ServiceFailure
     headers: Mapping[str, str] = field(default_factory=dict)
     unconfigured: Callable[[], Exception] | None = None
+    breaker: Breaker | None = None
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     chance: random.Random = field(default_factory=random.Random)
     _slots: asyncio.Semaphore = field(init=False)
@@ -86,7 +88,7 @@ class Transport:
             raise self.unconfigured() if self.unconfigured else self.fail("not configured", context)
         tries = self.manners.tries if (method == "GET" if again is None else again) else 1
         for attempt in range(tries):
-            answer = await self._once(method, target, context, body, headers, seconds)
+            answer = await self._guarded(method, target, context, body, headers, seconds)
             if answer.status not in _BUSY or attempt == tries - 1:
                 return answer
             await self.pause(self._wait(answer, attempt))
@@ -129,6 +131,23 @@ class Transport:
 
     def fail(self, detail: str, context: str = "") -> ServiceFailure:
         return self.failure(detail, upstream=self.name, context=context)
+
+    async def _guarded(self, method: str, target: str, context: str, *rest: Any) -> Answer:
+        """One call, unless the upstream has not answered for a while."""
+        if self.breaker is None:
+            return await self._once(method, target, context, *rest)
+        if not self.breaker.allows():
+            raise self.fail("Not answering, left alone for a moment", context)
+        try:
+            answer = await self._once(method, target, context, *rest)
+        except ServiceFailure:
+            self.breaker.failed()
+            raise
+        except asyncio.CancelledError:
+            self.breaker.abandoned()
+            raise
+        self.breaker.answered()
+        return answer
 
     async def _once(
         self,

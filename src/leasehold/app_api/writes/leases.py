@@ -12,7 +12,7 @@ from leasehold.app_api.app import App
 from leasehold.app_api.display import double
 from leasehold.app_api.resources.lease_states import Amount, State
 from leasehold.app_api.upstreams.failures import ChainFailure
-from leasehold.app_api.upstreams.lcd import NoSuchContract
+from leasehold.app_api.upstreams.lcd import ContractRefused, NoSuchContract, refusal_of
 from leasehold.app_api.writes import checks, messages
 from leasehold.app_api.writes.completion import LeaseTransactionResponse, completed
 from leasehold.app_api.writes.messages import Message
@@ -198,7 +198,11 @@ def declare(api: Registry, app: App) -> None:
         if asked.max_ltd is not None:
             query["max_ltd"] = asked.max_ltd
         view = await app.chain()
-        found: _Quote = await view.smart(leaser, {"quote": query}, _Quote)
+        try:
+            found: _Quote = await view.smart(leaser, {"quote": query}, _Quote)
+        except ContractRefused as refused:
+            reason = refusal_of(refused).message[:300]
+            raise app.upstreams.lcd.transport.fail(f"the leaser gives no quote: {reason}") from refused
         permille = found.annual_interest_rate + found.annual_interest_rate_margin
         return LeaseQuoteResponse(found.borrow.ticker, found.borrow.amount, double(Fraction(permille, 10)), None)
 

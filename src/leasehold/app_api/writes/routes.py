@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from leasehold.app_api.app import App
-from leasehold.app_api.writes import earn, leases, staking
+from leasehold.app_api.writes import earn, leases, referral, staking, subscribe, swap, zero_interest
 from leasehold.serving.routes import Registry
 
-RESOURCES = (earn, leases, staking)
+RESOURCES = (earn, leases, staking, swap, referral, zero_interest, subscribe)
 
 
 def declare(api: Registry, app: App) -> None:

@@ -1,0 +1,58 @@
+"""Push notifications: a browser's subscription, passed on to the data API as it came."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from leasehold.app_api.app import App
+from leasehold.core.errors import InvalidInput, NotFound
+from leasehold.serving.envelopes import JSON
+from leasehold.serving.routes import NoParams, Registry, Reply, Request
+
+TARGET = "/api/subscribe"
+
+
+class SubscriptionRefused(InvalidInput):
+    """The data API did not take a subscription; its status and its words are passed on."""
+
+
+def declare(api: Registry, app: App) -> None:
+    """The write route of push notifications."""
+
+    @api.post(
+        "/api/etl/subscribe",
+        summary="Toggle push notifications",
+        tags=("etl",),
+        operation_id="proxy_subscribe",
+        rate="none",
+        response=str,
+        produces=("text/plain", "application/json"),
+        errors=(400, 404, 502),
+    )
+    async def subscribe(request: Request[NoParams, dict[str, Any]]) -> Reply:
+        transport = app.upstreams.data.transport
+        # A repeated subscription is its end, so it is never sent twice.
+        answer = await transport.ask("POST", TARGET, context="subscribe", body=request.body)
+        text = answer.body.decode("utf-8", "replace")
+        if answer.status == 404:
+            raise NotFound("the data API takes no subscriptions")
+        if 400 <= answer.status < 500:
+            raise SubscriptionRefused(_reason(text))
+        if not answer.good or "<" in text:
+            raise transport.refused(answer, "subscribe")
+        return Reply(
+            body=answer.body, media_type=JSON if text.startswith(("{", "[", '"')) else "text/plain; charset=utf-8"
+        )
+
+
+def _reason(text: str) -> str:
+    """What the data API said is wrong."""
+    try:
+        found = msgspec.json.decode(text)
+    except msgspec.MsgspecError:
+        return text[:300]
+    if isinstance(found, dict) and isinstance(found.get("message"), str):
+        return str(found["message"])[:300]
+    return "the subscription was refused"
