@@ -46,7 +46,8 @@ check: $(READY)  ## Run the formatter, the linter, the type checker and the impo
 	@$(BIN)/lint-imports
 
 golden: $(READY)  ## Compare with the recordings and print what share agrees
-	@$(BIN)/pytest -q -rs tests/golden $(ARGS)
+	@report=$$(mktemp); LEASEHOLD_GOLDEN_REPORT=$$report $(BIN)/pytest -q -rs tests/golden $(ARGS); status=$$?; \
+	$(BIN)/python -m tests.golden.report $$report; rm -f $$report; exit $$status
 
 simulate: $(READY)  ## Run seeded histories with injected faults (how many: SEEDS=n)
 	@test -d tests/simulation || { echo "there is no simulation in this release" >&2; exit 1; }

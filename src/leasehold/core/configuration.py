@@ -16,7 +16,9 @@ from leasehold.core.settings import Settings
 
 ENVIRONMENT_PREFIX = "LEASEHOLD_"
 # Variables of this prefix that are not settings but parameters of tools and tests.
-NOT_SETTINGS = frozenset({"LEASEHOLD_PROFILE", "LEASEHOLD_HOME", "LEASEHOLD_GOLDEN", "LEASEHOLD_SEED"})
+NOT_SETTINGS = frozenset(
+    {"LEASEHOLD_PROFILE", "LEASEHOLD_HOME", "LEASEHOLD_GOLDEN", "LEASEHOLD_GOLDEN_REPORT", "LEASEHOLD_SEED"}
+)
 
 
 @dataclass(frozen=True, slots=True)
