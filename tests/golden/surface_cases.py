@@ -110,7 +110,7 @@ class Timeline:
 
     def place(self, cases: list[Case]) -> None:
         """Give every case of one file its possible heights."""
-        shown = [self._evidence(case) for case in cases]
+        shown = [shown_height(case) for case in cases]
         for index, case in enumerate(cases):
             exact = shown[index]
             if exact is not None:
@@ -141,14 +141,16 @@ class Timeline:
         last = bisect_right(self._committed, (second + 1) * NANOSECONDS)
         return max(1, first), max(1, last)
 
-    def _evidence(self, case: Case) -> int | None:
-        if case.surface == "lcd":
-            return _lcd_evidence(case)
-        if case.surface == "grpc":
-            return _grpc_evidence(case)
-        if case.surface == "ws":
-            return _ws_evidence(case)
-        return _rpc_evidence(case)
+
+def shown_height(case: Case) -> int | None:
+    """The height a case itself shows that the chain stood at."""
+    if case.surface == "lcd":
+        return _lcd_evidence(case)
+    if case.surface == "grpc":
+        return _grpc_evidence(case)
+    if case.surface == "ws":
+        return _ws_evidence(case)
+    return _rpc_evidence(case)
 
 
 def _number(text: Any) -> int | None:

@@ -8,12 +8,13 @@ import re
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from hashlib import sha256
 from typing import Any
 
 from tests.golden.foreign_contracts import stand_in
 from tests.golden.replay_world import Recording, unzipped
-from tests.golden.surface_cases import Case
+from tests.golden.surface_cases import Case, shown_height
 
 from leasehold.chain.comet.validators import address_of
 from leasehold.chain.registry import registry
@@ -39,6 +40,8 @@ MINIMUM_GAS_PRICE = "0.0025"
 # The original's configuration: requests a batch may have, blocks whose state its pruned node keeps.
 MAX_BATCH = 10
 KEEP_RECENT = 10
+# Blocks that no node may drop, because evidence of that age is still taken.
+EVIDENCE_AGE = 100
 # Blocks further apart than any round takes: the original was stopped in between.
 RESTART_NS = 7 * NANOSECONDS
 BLOCK_NS = NANOSECONDS * 5 // 2
@@ -73,7 +76,8 @@ class Facts:
     public_key: bytes
 
     @classmethod
-    def gather(cls, cases: Iterable[Case]) -> Facts:
+    def gather(cls, cases: Iterable[Case]) -> Facts | None:
+        """From the first answer that tells it all."""
         for case in cases:
             body = case.response.get("body")
             result = body.get("result") if isinstance(body, dict) else None
@@ -88,7 +92,18 @@ class Facts:
                     channels=info["channels"],
                 )
                 return cls(identity, base64.b64decode(result["validator_info"]["pub_key"]["value"]))
-        return cls(NodeIdentity(), bytes(32))
+        return None
+
+    @classmethod
+    def guess(cls, recording: Recording) -> Facts:
+        """From the genesis, where no answer tells: the validator that signed, and the name it gave itself."""
+        message = recording.genesis["app_state"]["genutil"]["gen_txs"][0]["body"]["messages"][0]
+        identity = NodeIdentity(
+            moniker=message["description"]["moniker"],
+            listen_address="tcp://127.0.0.1:36656",
+            rpc_address="tcp://127.0.0.1:36657",
+        )
+        return cls(identity, base64.b64decode(message["pubkey"]["key"]))
 
 
 class RebuiltChain:
@@ -188,9 +203,8 @@ def _signers(block: dict[str, Any]) -> dict[bytes, int]:
     return {bytes.fromhex(address): flag for flag, address in block["last_commit_flags"] if address}
 
 
-def pruned(recording: Recording, genesis: bytes, cases: list[Case]) -> RebuiltChain:
+def pruned(recording: Recording, genesis: bytes, cases: list[Case], facts: Facts) -> RebuiltChain:
     """The chain as the pruned node had it: forked off while the original stood still, with blocks of its own."""
-    facts = Facts.gather(cases)
     tip, base, time_ns = _pruned_range(cases)
     chain = RebuiltChain(recording, genesis, facts, window=KEEP_RECENT + 1)
     while chain.height < tip and parse_rfc3339(chain.blocks[chain.height]["time"]) <= time_ns:
@@ -204,22 +218,22 @@ def pruned(recording: Recording, genesis: bytes, cases: list[Case]) -> RebuiltCh
 
 
 def _pruned_range(cases: list[Case]) -> tuple[int, int, int]:
-    """Tip, lowest block and time of the tip, as the cases show them."""
-    tip, base, time_ns = 0, 0, 0
+    """Tip, lowest block and time of the tip, as the cases show them or as the original was configured."""
+    tip = base = time_ns = asked_ns = 0
     for case in cases:
-        text = str(case.response.get("body")) + str(case.response.get("message"))
+        text = str(case.response)
         for found in re.findall(r"latest height: (\d+)|'latest_block_height': '(\d+)'", text):
             tip = max(tip, *(int(number) for number in found if number))
         if found := re.search(r"lowest height is (\d+)", text):
             base = int(found[1])
-        if found := re.search(r"'latest_block_time': '([^']+)'", text):
-            time_ns = parse_rfc3339(found[1])
-        elif (body := case.response.get("body")) and isinstance(body, dict) and "earliest_store_height" in body:
-            time_ns = parse_rfc3339(body["timestamp"])
-            tip = int(body["height"])
-    if not tip or not base or not time_ns:
-        raise AssertionError("the pruned node's cases show neither its height nor its lowest block")
-    return tip, base, time_ns
+        if found := re.search(r"'latest_block_time': '([^']+)'|'earliest_store_height'.*'timestamp': '([^']+)'", text):
+            time_ns = parse_rfc3339(found[1] or found[2])
+        tip = max(tip, shown_height(case) or 0)
+        if date := (case.response.get("headers") or {}).get("Date"):
+            asked_ns = int(parsedate_to_datetime(date).timestamp()) * NANOSECONDS
+    if not tip:
+        raise AssertionError("the pruned node's cases show no height")
+    return tip, base or tip - EVIDENCE_AGE, time_ns or asked_ns - BLOCK_NS
 
 
 @dataclass(frozen=True, slots=True)

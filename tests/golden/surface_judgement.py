@@ -37,6 +37,30 @@ _FORMS = (
 Path = tuple[str | int, ...]
 
 
+class OfValues(str):
+    """A difference between two values of the same kind, or in how many there are; keys, order and types agree."""
+
+    __slots__ = ()
+
+
+def judged_by(compare: Any, lines: list[str]) -> list[str]:
+    """What is left of the differences when a case itself says how it is judged.
+
+    `status` leaves the status or code alone, `shape` (or `keys`, `types`) everything but values; a list of members to
+    leave aside, alone or as `ignore`, drops differences at those places. Anything else is the rule for all.
+    """
+    if isinstance(compare, dict):
+        lines = judged_by(compare.get("mode") or compare.get("by"), lines)
+        return judged_by(compare.get("ignore"), lines)
+    if isinstance(compare, list):
+        return [line for line in lines if not any(str(name) in line.partition(":")[0] for name in compare)]
+    if compare in ("status", "code"):
+        return [line for line in lines if line.startswith(("status ", "code"))]
+    if compare in ("shape", "keys", "types", "format", "formats"):
+        return [line for line in lines if not isinstance(line, OfValues)]
+    return lines
+
+
 def form(value: Any) -> str:
     """What kind of thing a value is, beyond its content."""
     if not isinstance(value, str):
@@ -62,7 +86,9 @@ def differences(recorded: Any, ours: Any, path: Path = (), *, any_order: frozens
         return _of_members(recorded, ours, path, any_order)
     if isinstance(recorded, list):
         return _of_items(recorded, ours, path, any_order)
-    return [] if recorded == ours or _agrees_in_form(recorded, ours, path) else [_line(path, recorded, ours)]
+    if recorded == ours or _agrees_in_form(recorded, ours, path):
+        return []
+    return [OfValues(_line(path, recorded, ours))]
 
 
 def _of_members(recorded: dict[str, Any], ours: dict[str, Any], path: Path, any_order: frozenset[str]) -> list[str]:
@@ -84,7 +110,7 @@ def _of_items(recorded: list[Any], ours: list[Any], path: Path, any_order: froze
         missing, extra = sorted(set(recorded) - set(ours)), sorted(set(ours) - set(recorded))
         return [f"{_place(path)}: {missing} recorded alone, {extra} here alone"] if missing or extra else []
     if len(recorded) != len(ours):
-        return [f"{_place(path)}: {len(recorded)} items recorded, {len(ours)} here"]
+        return [OfValues(f"{_place(path)}: {len(recorded)} items recorded, {len(ours)} here")]
     lines: list[str] = []
     for index, (theirs, mine) in enumerate(zip(recorded, ours, strict=True)):
         lines += differences(theirs, mine, (*path, index), any_order=any_order)

@@ -17,6 +17,7 @@ from tests.golden.surface_chain import Facts, RebuiltChain, Served, pruned, serv
 from tests.golden.surface_grpc import GrpcSurface
 from tests.golden.surface_grpcurl import judge_grpcurl
 from tests.golden.surface_http import HttpClient, HttpJudge
+from tests.golden.surface_judgement import judged_by
 from tests.golden.surface_websocket import Session
 
 # Asking these again at another height would do something a second time.
@@ -58,11 +59,12 @@ async def _run(golden: Path) -> Outcome:
         if listed[0].role is Role.FULL:
             timeline.place(listed)
     roles = {role: [case for case in cases if case.role is role] for role in Role}
+    facts = Facts.gather([*roles[Role.FULL], *roles[Role.PRUNED]]) or Facts.guess(recording)
     verdicts: list[Verdict] = []
     builders: dict[Role, Callable[[], RebuiltChain]] = {
-        Role.EMPTY: lambda: RebuiltChain(recording, genesis, Facts.gather(roles[Role.EMPTY])),
-        Role.PRUNED: lambda: pruned(recording, genesis, roles[Role.PRUNED]),
-        Role.FULL: lambda: RebuiltChain(recording, genesis, Facts.gather(roles[Role.FULL])),
+        Role.EMPTY: lambda: RebuiltChain(recording, genesis, Facts.gather(roles[Role.EMPTY]) or facts),
+        Role.PRUNED: lambda: pruned(recording, genesis, roles[Role.PRUNED], facts),
+        Role.FULL: lambda: RebuiltChain(recording, genesis, facts),
     }
     for role, build in builders.items():
         if not roles[role]:
@@ -141,7 +143,7 @@ class Asking:
             await self._play_on(only=session)
             return
         try:
-            lines = await self._lines(case)
+            lines = judged_by(case.compare, await self._lines(case))
         except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
             lines = [f"no answer: {error!r}"]
         before = self._verdicts.get(id(case))
@@ -182,7 +184,7 @@ class Asking:
     async def _finish(self, session: Session) -> None:
         await session.close()
         self._sessions = [other for other in self._sessions if other is not session]
-        self._verdicts[id(session.case)] = Verdict(session.case, session.lines)
+        self._verdicts[id(session.case)] = Verdict(session.case, judged_by(session.case.compare, session.lines))
 
 
 def _text(case: Case) -> str:

@@ -99,7 +99,7 @@ class Session:
             found = self._judge.rpc_differences(request, recorded, ours)
         else:
             found = differences(recorded, ours, any_order=_MAPS)
-        self.lines += [f"{where}: {line}" for line in found]
+        self.lines += [type(line)(f"{where}: {line}") for line in found]
         return True
 
     async def _stay_silent(self, height: int) -> None:
