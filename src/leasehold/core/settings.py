@@ -121,6 +121,7 @@ class AppApi:
     payments_token: str = setting("", "token of the payments manager", secret=True)
     svm_url: str = setting("", "base URL of the svm RPC; empty: the one of this stack")
     messaging_secret: str = setting("", "HS256 secret of messaging tokens", secret=True)
+    messaging_dashboard: str = setting("", "URL of an operator's view of a wallet, {address} in it; empty: none")
     admin_keys: tuple[str, ...] = setting((), "hashed admin API keys; none turns the admin routes off", secret=True)
     dispatcher_contract: str = setting("", "address of the reward dispatcher; empty: the platform's treasury")
     gated_folder: str = setting("", "folder of gated configuration for an empty database; empty: the devnet's")

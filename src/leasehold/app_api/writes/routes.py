@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from leasehold.app_api import messaging
 from leasehold.app_api.app import App
 from leasehold.app_api.writes import earn, leases, referral, staking, subscribe, swap, zero_interest
 from leasehold.serving.routes import Registry
 
-RESOURCES = (earn, leases, staking, swap, referral, zero_interest, subscribe)
+RESOURCES = (earn, leases, staking, swap, referral, zero_interest, subscribe, messaging)
 
 
 def declare(api: Registry, app: App) -> None:
