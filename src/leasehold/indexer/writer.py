@@ -131,8 +131,17 @@ class Writer:
             # PostgreSQL keeps no NUL in text, and a failed transaction may carry one anywhere.
             batch.rows.scrub()
             await self._write(batch)
+        self._generation = self._generation or 0
 
     async def _write(self, batch: Batch) -> None:
+        try:
+            await self._written(batch)
+        except BaseException:
+            # Partitions made in a transaction that was undone are gone with it.
+            self._partitions.forget()
+            raise
+
+    async def _written(self, batch: Batch) -> None:
         connection = self.connection
         async with connection.transaction():
             await self._hold(batch)
@@ -156,9 +165,8 @@ class Writer:
     async def _hold(self, batch: Batch) -> None:
         found = await self.connection.execute(_query("hold_cursor", self.schema))
         row = await found.fetchone()
-        if row is None and self._generation is None:
-            self._generation = 0
-        elif row is None or row != (batch.first_height - 1, self._generation):
+        begins = row is None and self._generation is None
+        if not begins and row != (batch.first_height - 1, self._generation):
             raise CursorMoved(f"the index is not at height {batch.first_height - 1} any more")
 
     async def _move(self, batch: Batch) -> None:
