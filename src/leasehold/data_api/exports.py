@@ -43,7 +43,7 @@ class Exports:
             raise RateLimited("too many exports at once", retry_after=10) from None
         copying = _Copying(self._index, listing, arguments, rows=self.rows, stall=self._stall)
         # The slot belongs to the copying, not to the response: a response may never be read.
-        copying.task.add_done_callback(lambda _: self._slots.release())
+        copying.task.add_done_callback(self._ended)
         place = await copying.started
         headers = {
             "content-disposition": f'attachment; filename="{listing.name}.csv"',
@@ -52,6 +52,12 @@ class Exports:
             **place_headers(place),
         }
         return Reply(body=copying.chunks(), media_type=CSV, headers=headers)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._slots.release()
+        # Nobody may be left to be told: a stream that is not read ends with an error.
+        if not task.cancelled():
+            task.exception()
 
 
 class _Copying:
@@ -66,6 +72,7 @@ class _Copying:
         self._queue: asyncio.Queue[bytes | None] = asyncio.Queue(_CHUNKS)
         self._buffer = bytearray()
         self._lines = 0
+        self._place = Stated(b"", 0, 0)
         self.started: asyncio.Future[Stated] = asyncio.get_running_loop().create_future()
         self.task = asyncio.create_task(self._run(), name=f"export {listing.name}")
 
@@ -98,7 +105,7 @@ class _Copying:
 
     async def _copy(self) -> None:
         async with self._index.streaming() as (session, place):
-            self.started.set_result(place)
+            self._place = place
             query = self._listing.csv(self._rows + 1)
             try:
                 await session.copy_from_query(query, *self._arguments, output=self._take, format="csv", header=True)
@@ -108,6 +115,9 @@ class _Copying:
                 raise
 
     async def _take(self, data: bytes) -> None:
+        if not self.started.done():
+            # The header line is the first thing to arrive: the query runs.
+            self.started.set_result(self._place)
         left = self._rows + 1 - self._lines
         lines = data.count(b"\n")
         self._lines += lines

@@ -17,6 +17,7 @@ import uvloop
 from leasehold.core import logging
 from leasehold.core.clock import NANOSECONDS
 from leasehold.core.errors import Unavailable
+from leasehold.serving import sockets
 from leasehold.serving.application import Application
 from leasehold.serving.protocol import bound
 from leasehold.serving.watch import Watch
@@ -68,7 +69,7 @@ async def _accepting(
     config = uvicorn.Config(
         application,
         http=bound(application, watch, fast_path=fast_path),
-        ws="websockets-sansio",
+        ws=sockets.Wire,
         interface="asgi3",
         lifespan="off",
         log_config=None,
@@ -76,7 +77,11 @@ async def _accepting(
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=grace_seconds,
-        ws_max_size=application.limits.body_bytes,
+        ws_max_size=sockets.MESSAGE_BYTES,
+        ws_ping_interval=sockets.PING_SECONDS,
+        ws_ping_timeout=sockets.PONG_SECONDS,
+        # Compressing per client would undo encoding once, and its state is larger than the rest of a connection.
+        ws_per_message_deflate=False,
     )
     server = _Server(config)
     watch.start(asyncio.get_running_loop())
@@ -140,7 +145,8 @@ class _Server(uvicorn.Server):
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # Named, because asyncio turns off Nagle's delay only on sockets that say they are TCP.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

@@ -67,6 +67,7 @@ class Client:
     port: int
     contract: Contract
     application: Application = field(repr=False)
+    connection: http.client.HTTPConnection | None = field(default=None, repr=False)
 
     def get(self, path: str, **headers: str) -> Answer:
         return self.ask("GET", path, headers=headers)
@@ -78,19 +79,25 @@ class Client:
         return answer.json
 
     def ask(self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> Answer:
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=20)
         try:
-            connection.request(method, path, body, headers or {})
-            response = connection.getresponse()
-            answer = Answer(
-                response.status, {name.lower(): value for name, value in response.getheaders()}, response.read()
-            )
-        finally:
-            connection.close()
+            response = self._send(method, path, body, headers or {})
+        except (http.client.HTTPException, ConnectionError):
+            # The server may have closed an idle connection; a fresh one must work.
+            self.connection = None
+            response = self._send(method, path, body, headers or {})
+        answer = Answer(
+            response.status, {name.lower(): value for name, value in response.getheaders()}, response.read()
+        )
         media = answer.headers.get("content-type")
         self.contract.validate(method, path, answer.status, media, answer.body)
         assert "service-desc" in answer.headers.get("link", ""), f"{path}: no Link header"
         return answer
+
+    def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> http.client.HTTPResponse:
+        if self.connection is None:
+            self.connection = http.client.HTTPConnection(self.host, self.port, timeout=20)
+        self.connection.request(method, path, body, headers)
+        return self.connection.getresponse()
 
 
 @dataclass
@@ -173,5 +180,7 @@ def served(settings: Settings, clock: ManualClock) -> Iterator[Client]:
             raise failed[0]
         yield found[0]
     finally:
+        if found and found[0].connection is not None:
+            found[0].connection.close()
         stop.set()
         thread.join(30)
