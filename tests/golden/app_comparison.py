@@ -23,6 +23,11 @@ _LEAK = re.compile(r"https?://|: HTTP \d{3} [A-Za-z ]+( - |: )|: error (sending|
 _UNSTABLE = re.compile(
     r"/api/(config|prices|currencies|fees/gas-config|networks/gated|assets|protocols|earn/pools|earn/positions|leases\?)"
 )
+# Typed answers keep the declared order of their members (F1); in others and in maps it carries no meaning.
+_TYPED = re.compile(
+    r"/api/(assets|balances|leases|earn|staking|governance/(proposals|apr)|networks|node|referral|zero-interest|solana"
+    r"|campaigns|protocols/(gated|.*/currencies)|currencies/|config/networks|etl/txs|locales|governance/accounts)"
+)
 FILLED = frozenset(
     (
         "amount_usd",
@@ -89,6 +94,7 @@ class Comparison:
     unstable: bool
     more: bool
     ignore: frozenset[str]
+    ordered: bool = False
     found: list[str] = field(default_factory=list)
 
     def compare(self, theirs: Any, ours: Any, place: str = "$") -> None:
@@ -103,7 +109,10 @@ class Comparison:
             for key in () if self.more else ours.keys() - theirs.keys():
                 if key not in self.ignore:
                     self.found.append(f"{place}.{key} is extra: {_short(ours[key])}")
-            for key in theirs.keys() & ours.keys():
+            both = [key for key in theirs if key in ours]
+            if self.ordered and both != [key for key in ours if key in theirs]:
+                self.found.append(f"{place}: order of members {list(ours)}, recorded {list(theirs)}")
+            for key in both:
                 self.compare(theirs[key], ours[key], f"{place}.{key}")
         elif isinstance(theirs, list) and isinstance(ours, list):
             self._lists(theirs, ours, place)
@@ -178,6 +187,7 @@ def differences(file: str, case: dict[str, Any], status: int, headers: dict[str,
         or (switched_on("unstable-routes") and _UNSTABLE.match(case["request"]["path"]) is not None),
         more=any(row.more for row in fitting),
         ignore=frozenset(name for row in fitting for name in row.ignore),
+        ordered=_TYPED.match(case["request"]["path"]) is not None,
     )
     comparison.compare(theirs, ours)
     return wrong + comparison.found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 
 def shortest(value: Fraction | int) -> str:
@@ -41,3 +42,20 @@ def double(value: Fraction | int) -> float:
     """A JSON number: the double nearest to the value."""
     exact = Fraction(value)
     return exact.numerator / exact.denominator
+
+
+_SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**64 - 1
+
+
+def alphabetical(value: Any) -> Any:
+    """Free JSON as clients know it: members in alphabetical order, whole numbers beyond 64 bits as doubles."""
+    if isinstance(value, dict):
+        return {key: alphabetical(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [alphabetical(item) for item in value]
+    if isinstance(value, int) and not _SMALLEST_INTEGER <= value <= _LARGEST_INTEGER:
+        try:
+            return float(value)
+        except OverflowError:
+            return str(value)
+    return value

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leasehold.app_api.display import double, fixed, number, shortest
+from leasehold.app_api.display import alphabetical, double, fixed, number, shortest
 
 POSITIVE = st.fractions(min_value=Fraction(1, 10**18), max_value=10**18)
 
@@ -48,3 +49,11 @@ def test_number_reads_decimals_only() -> None:
     assert number("1.50") == Fraction(3, 2)
     assert [number(text) for text in (None, "", "x", "NaN", "Infinity")] == [None] * 5
     assert double(Fraction(85, 10_000_000)) == 8.5e-6
+
+
+def test_free_json_is_alphabetical_and_always_encodable() -> None:
+    """Members are sorted at every depth; whole numbers no encoder takes become doubles, or texts beyond those."""
+    found = alphabetical({"b": [{"z": 1, "a": 10**30}], "a": 10**400, "c": -(2**63), "d": True})
+    assert msgspec.json.encode(found) == (
+        b'{"a":"' + str(10**400).encode() + b'","b":[{"a":1e30,"z":1}],"c":-9223372036854775808,"d":true}'
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from leasehold.app_api.app import App
 from leasehold.app_api.gating import rules
-from leasehold.app_api.gating.documents import CosmosNetwork, GatedConfig
+from leasehold.app_api.gating.documents import CosmosNetwork, CurrencyDisplay, GatedConfig
 from leasehold.app_api.resources.prices import Prices
 from leasehold.app_api.upstreams.data import Currency, Protocol
 from leasehold.core.errors import NotFound
@@ -16,7 +18,7 @@ Absent = msgspec.UnsetType
 UNSET = msgspec.UNSET
 
 
-class AssetResponse(msgspec.Struct, frozen=True, omit_defaults=True):
+class AssetResponse(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     """A currency of the catalogue with a display price in USD."""
 
     ticker: str
@@ -24,11 +26,11 @@ class AssetResponse(msgspec.Struct, frozen=True, omit_defaults=True):
     icon: str
     displayName: str  # noqa: N815 - the wire's spelling
     shortName: str  # noqa: N815
-    networks: list[str]
-    protocols: list[str]
     color: str | Absent = UNSET
     coingeckoId: str | Absent = UNSET  # noqa: N815
     price: str | Absent = UNSET
+    networks: list[str]
+    protocols: list[str]
 
 
 class AssetsResponse(msgspec.Struct, frozen=True):
@@ -45,7 +47,7 @@ class ProtocolAssetDetail(msgspec.Struct, frozen=True, omit_defaults=True):
     price: str | Absent = UNSET
 
 
-class AssetDetailResponse(msgspec.Struct, frozen=True, omit_defaults=True):
+class AssetDetailResponse(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     """An asset with what each protocol says about it."""
 
     ticker: str
@@ -53,11 +55,11 @@ class AssetDetailResponse(msgspec.Struct, frozen=True, omit_defaults=True):
     icon: str
     displayName: str  # noqa: N815
     shortName: str  # noqa: N815
-    networks: list[str]
-    protocol_details: list[ProtocolAssetDetail]
     color: str | Absent = UNSET
     coingeckoId: str | Absent = UNSET  # noqa: N815
     price: str | Absent = UNSET
+    networks: list[str]
+    protocol_details: list[ProtocolAssetDetail]
 
 
 def display_price(gated: GatedConfig, ticker: str, carriers: list[Protocol], prices: Prices) -> str | Absent:
@@ -70,6 +72,19 @@ def display_price(gated: GatedConfig, ticker: str, carriers: list[Protocol], pri
                 return text
     key_anywhere = prices.anywhere(ticker)
     return UNSET if key_anywhere is None else prices.texts[key_anywhere]
+
+
+def _shown(currency: Currency, shown: CurrencyDisplay) -> dict[str, Any]:
+    """The members that say how a currency looks."""
+    return {
+        "ticker": currency.ticker,
+        "decimals": currency.decimal_digits,
+        "icon": shown.icon,
+        "displayName": shown.displayName,
+        "shortName": shown.shortName or currency.ticker,
+        "color": UNSET if shown.color is None else shown.color,
+        "coingeckoId": UNSET if shown.coingeckoId is None else shown.coingeckoId,
+    }
 
 
 def _networks(carriers: list[Protocol]) -> list[str]:
@@ -88,16 +103,10 @@ def catalogue(
             continue
         found.append(
             AssetResponse(
-                currency.ticker,
-                currency.decimal_digits,
-                shown.icon,
-                shown.displayName,
-                shown.shortName or currency.ticker,
-                _networks(carriers),
-                [one.name for one in carriers],
-                UNSET if shown.color is None else shown.color,
-                UNSET if shown.coingeckoId is None else shown.coingeckoId,
-                display_price(gated, currency.ticker, carriers, prices),
+                **_shown(currency, shown),
+                price=display_price(gated, currency.ticker, carriers, prices),
+                networks=_networks(carriers),
+                protocols=[one.name for one in carriers],
             )
         )
     return AssetsResponse(found, len(found))
@@ -123,16 +132,10 @@ def of_network(
         price = next((text for name in sources if (text := prices.text(f"{currency.ticker}@{name}"))), None)
         found.append(
             AssetResponse(
-                currency.ticker,
-                currency.decimal_digits,
-                shown.icon,
-                shown.displayName,
-                shown.shortName or currency.ticker,
-                [network],
-                [one.name for one in carriers],
-                UNSET if shown.color is None else shown.color,
-                UNSET if shown.coingeckoId is None else shown.coingeckoId,
-                UNSET if price is None else price,
+                **_shown(currency, shown),
+                price=UNSET if price is None else price,
+                networks=[network],
+                protocols=[one.name for one in carriers],
             )
         )
     return AssetsResponse(found, len(found))
@@ -168,16 +171,10 @@ def detail(
     ]
     holders = [one for _, one in carriers]
     return AssetDetailResponse(
-        ticker,
-        currency.decimal_digits,
-        shown.icon,
-        shown.displayName,
-        shown.shortName or ticker,
-        _networks(holders),
-        details,
-        UNSET if shown.color is None else shown.color,
-        UNSET if shown.coingeckoId is None else shown.coingeckoId,
-        display_price(gated, ticker, holders, prices),
+        **_shown(currency, shown),
+        price=display_price(gated, ticker, holders, prices),
+        networks=_networks(holders),
+        protocol_details=details,
     )
 
 

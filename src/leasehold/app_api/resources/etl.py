@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from leasehold.app_api.app import App
+from leasehold.app_api.display import alphabetical
 from leasehold.app_api.inputs import require_bech32
 from leasehold.app_api.resources.transactions import kept_transaction
 from leasehold.app_api.upstreams.data import DataApi
@@ -172,7 +173,7 @@ def declare(api: Registry, app: App) -> None:
         entries: list[dict[str, Any]] = data.transport.decode(answer.body, kind, "transactions")
         namespace = app.settings.identity.namespace
         found = (kept_transaction(entry, namespace, request.params.address) for entry in entries)
-        return [entry for entry in found if entry is not None]
+        return [alphabetical(entry) for entry in found if entry is not None]
 
     @api.get(
         "/api/etl/{path}",

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 
 from leasehold.app_api.app import App
-from leasehold.app_api.display import double
+from leasehold.app_api.display import alphabetical, double
 from leasehold.app_api.upstreams import chain
 from leasehold.app_api.upstreams.chain import TallyResult
 from leasehold.app_api.upstreams.failures import ServiceFailure
@@ -102,7 +102,7 @@ def _proposal(one: chain.ChainProposal) -> ProposalResponse:
         one.voting_end_time,
         one.title,
         one.summary,
-        one.messages,
+        alphabetical(one.messages),
         one.metadata,
     )
 
@@ -214,7 +214,8 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get("/api/governance/accounts/{address}", summary="A raw auth account", tags=tags, errors=(502,))
     async def account(request: Request[AccountParams, None]) -> chain.AccountResponse:
-        return await chain.account(app.upstreams.lcd, request.params.address)
+        found = await chain.account(app.upstreams.lcd, request.params.address)
+        return chain.AccountResponse(alphabetical(found.account))
 
     @api.get(
         "/api/governance/denoms/{denom}",

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from leasehold.app_api.app import App
+from leasehold.app_api.display import alphabetical
 from leasehold.core.errors import InvalidInput, NotFound
 from leasehold.serving.routes import Cache, Registry, Request
 
@@ -35,5 +36,5 @@ def declare(api: Registry, app: App) -> None:
         known = (app.cells.locales.get() or {}).get(lang)
         if known is None or not known.is_active:
             raise NotFound(f"Locale: {lang} not found")
-        content: dict[str, Any] = known.content
+        content: dict[str, Any] = alphabetical(known.content)
         return content

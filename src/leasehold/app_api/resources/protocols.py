@@ -82,16 +82,16 @@ class ProtocolListResponse(msgspec.Struct):
     count: int
 
 
-class ProtocolCurrencyResponse(msgspec.Struct, omit_defaults=True):
+class ProtocolCurrencyResponse(msgspec.Struct, kw_only=True, omit_defaults=True):
     ticker: str
     decimals: int
     icon: str
     displayName: str  # noqa: N815
     shortName: str  # noqa: N815
+    color: str | Absent = UNSET
     bank_symbol: str
     dex_symbol: str
     group: str
-    color: str | Absent = UNSET
     price: str | Absent = UNSET
 
 
@@ -241,16 +241,16 @@ def protocol_currencies(
         price = prices.text(f"{currency.ticker}@{protocol.name}")
         found.append(
             ProtocolCurrencyResponse(
-                currency.ticker,
-                currency.decimal_digits,
-                shown.icon,
-                shown.displayName,
-                shown.shortName or currency.ticker,
-                mapping.bank_symbol,
-                mapping.dex_symbol,
-                mapping.group,
-                UNSET if shown.color is None else shown.color,
-                UNSET if price is None else price,
+                ticker=currency.ticker,
+                decimals=currency.decimal_digits,
+                icon=shown.icon,
+                displayName=shown.displayName,
+                shortName=shown.shortName or currency.ticker,
+                color=UNSET if shown.color is None else shown.color,
+                bank_symbol=mapping.bank_symbol,
+                dex_symbol=mapping.dex_symbol,
+                group=mapping.group,
+                price=UNSET if price is None else price,
             )
         )
     return ProtocolCurrenciesResponse(protocol.name, found, len(found))
