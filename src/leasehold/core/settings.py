@@ -133,7 +133,9 @@ class AppApi:
 class DataApi:
     """The data API."""
 
-    vapid_private_key: str = setting("", "VAPID key (PEM or base64url) for Web Push; empty: one kept in the database", secret=True)
+    vapid_private_key: str = setting(
+        "", "VAPID key (PEM or base64url) for Web Push; empty: one kept in the database", secret=True
+    )
     vapid_subject: str = setting("mailto:operator@localhost", "contact in Web Push messages")
     admin_keys: tuple[str, ...] = setting((), "SHA-256 of admin keys in hex; none turns test pushes off", secret=True)
     ready_lag_seconds: int = setting(60, "age of the newest indexed block above which /ready is false")
@@ -153,7 +155,9 @@ class Upstreams:
     """The referral, payments, swap and svm services of this stack."""
 
     payer_mnemonic: str = setting("", "account that pays rewards and refunds; empty: an operator pays", secret=True)
-    svm_program_id: str = setting("6ScfYhZfJ6iVXmPZTz39fMWen9YfqFi7yGXCqQyQRu5x", "program that takes sends on the svm chain")
+    svm_program_id: str = setting(
+        "6ScfYhZfJ6iVXmPZTz39fMWen9YfqFi7yGXCqQyQRu5x", "program that takes sends on the svm chain"
+    )
 
 
 @dataclass(frozen=True, slots=True)
