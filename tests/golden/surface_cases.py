@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from leasehold.core.clock import NANOSECONDS, parse_rfc3339
 
 SURFACES = ("rpc", "ws", "lcd", "grpc")
 _HEIGHT = "x-cosmos-block-height"
+_USUAL = 5
 
 
 class Role(StrEnum):
@@ -108,8 +109,8 @@ class Timeline:
         # A block is committed when the votes for it are in, and those give the next block its time.
         self._committed = [parse_rfc3339(block["time"]) for block in blocks[1:]]
 
-    def place(self, cases: list[Case]) -> None:
-        """Give every case of one file its possible heights."""
+    def place(self, cases: list[Case], usual: list[int]) -> None:
+        """Give every case of one file its possible heights; `usual` are those of its surface, where nothing tells."""
         shown = [shown_height(case) for case in cases]
         for index, case in enumerate(cases):
             exact = shown[index]
@@ -118,13 +119,13 @@ class Timeline:
                 continue
             before = next((height for height in reversed(shown[:index]) if height is not None), None)
             after = next((height for height in shown[index + 1 :] if height is not None), None)
-            case.heights = self._guess(case, before, after)
+            case.heights = self._guess(case, before, after, usual)
 
-    def _guess(self, case: Case, before: int | None, after: int | None) -> list[int]:
+    def _guess(self, case: Case, before: int | None, after: int | None, usual: list[int]) -> list[int]:
         dated = self._dated(case)
         if dated is None:
             likely = before if before is not None else after
-            return [self._last if likely is None else likely]
+            return [likely] if likely is not None else usual or [self._last]
         low, high = dated
         if before is not None:
             low = max(low, min(before, high))
@@ -241,13 +242,19 @@ def _error_height(body: Any, method: str) -> int | None:
     return int(found[1]) - (method in ("validators", "consensus_params"))
 
 
+def usual_heights(cases: list[Case], surface: str) -> list[int]:
+    """The few heights at which most cases of a surface were recorded."""
+    shown = Counter(
+        height
+        for case in cases
+        if case.surface == surface and case.role is Role.FULL and (height := shown_height(case)) is not None
+    )
+    common = [height for height, _ in shown.most_common(_USUAL)]
+    return list(range(min(common), max(common) + 1 + _USUAL)) if common and max(common) - min(common) < 20 else common
+
+
 def by_file(cases: list[Case]) -> dict[str, list[Case]]:
     files: dict[str, list[Case]] = {}
     for case in cases:
         files.setdefault(case.file, []).append(case)
     return files
-
-
-def in_order(cases: list[Case]) -> bool:
-    """Whether the cases of a file stand in the order of their heights."""
-    return all(one.heights[0] <= other.heights[-1] for one, other in pairwise(cases))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.golden.replay_world import load
-from tests.golden.surface_cases import Case, Role, Timeline, by_file, find, unknown
+from tests.golden.surface_cases import SURFACES, Case, Role, Timeline, by_file, find, unknown, usual_heights
 from tests.golden.surface_chain import Facts, RebuiltChain, Served, pruned, served
 from tests.golden.surface_grpc import GrpcSurface
 from tests.golden.surface_grpcurl import judge_grpcurl
@@ -55,9 +55,10 @@ async def _run(golden: Path) -> Outcome:
     recording = load(golden)
     genesis = _genesis(golden)
     timeline = Timeline(recording.blocks)
+    usual = {surface: usual_heights(cases, surface) for surface in SURFACES}
     for listed in by_file(cases).values():
         if listed[0].role is Role.FULL:
-            timeline.place(listed)
+            timeline.place(listed, usual[listed[0].surface])
     roles = {role: [case for case in cases if case.role is role] for role in Role}
     facts = Facts.gather([*roles[Role.FULL], *roles[Role.PRUNED]]) or Facts.guess(recording)
     verdicts: list[Verdict] = []

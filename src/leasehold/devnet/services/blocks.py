@@ -74,10 +74,10 @@ class BlockService:
         return self._new(name, block_id=self.block_id(stored), block=block, sdk_block=sdk_block)
 
     def latest_block(self, ctx: Context, request: Any) -> Any:
-        return self._answer("GetLatestBlockResponse", self._node.height)
+        return self._answer("GetLatestBlockResponse", self._node.shown_height)
 
     def block_by_height(self, ctx: Context, request: Any) -> Any:
-        if request.height > self._node.height:
+        if request.height > self._node.shown_height:
             raise StatusError(Status.INVALID_ARGUMENT, "requested block height is bigger then the chain length")
         if request.height <= 0:
             raise PlainError(f"height must be greater than 0, but got {request.height}")
@@ -112,10 +112,10 @@ class BlockService:
 
     def latest_validators(self, ctx: Context, request: Any) -> Any:
         # The set that works on the next block.
-        return self._validators("GetLatestValidatorSetResponse", self._node.height + 1, request)
+        return self._validators("GetLatestValidatorSetResponse", self._node.shown_height + 1, request)
 
     def validators_by_height(self, ctx: Context, request: Any) -> Any:
-        if request.height > self._node.height:
+        if request.height > self._node.shown_height:
             raise StatusError(Status.INVALID_ARGUMENT, "requested block height is bigger then the chain length")
         return self._validators("GetValidatorSetByHeightResponse", request.height, request)
 

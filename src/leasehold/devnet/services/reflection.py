@@ -105,7 +105,11 @@ class ReflectionServices:
         return self._new(_V2ALPHA1 + "GetTxDescriptorResponse", tx=tx)
 
     def files(self, ctx: Context, request: Any) -> Any:
-        return self._new(_FILES + "FileDescriptorsResponse", files=list(self._registry.files))
+        response = self._new(_FILES + "FileDescriptorsResponse")
+        for file in self._registry.files:
+            # The registry has classes of its own for descriptors too.
+            response.files.add().ParseFromString(file.SerializeToString())
+        return response
 
     def app_options(self, ctx: Context, request: Any) -> Any:
         """Commands of the original's command line are not served: this chain has another."""
