@@ -1,0 +1,1 @@
+"""Payments manager: zero-interest campaigns and payments."""

@@ -1,0 +1,1 @@
+"""Referral: codes, referred wallets, rewards earned from indexed events, payouts."""

@@ -1,0 +1,219 @@
+"""The upstreams as one service: four APIs under one port, each with its ledger and what moves it on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import aiohttp
+import asyncpg
+
+from leasehold.chain.client.nodes import Nodes
+from leasehold.chain.client.rpc import RpcNode
+from leasehold.chain.registry import registry
+from leasehold.chain.svm.addresses import address_bytes
+from leasehold.chain.wallet import Wallet
+from leasehold.core import logging
+from leasehold.core.addresses import Bech32Prefixes, InvalidAddress
+from leasehold.core.clock import Clock, SystemClock
+from leasehold.core.errors import ConfigurationError, LeaseholdError, NotReady
+from leasehold.core.service_context import ServiceContext
+from leasehold.core.settings import Settings
+from leasehold.serving.routes import PlainRequest, Registry
+from leasehold.serving.service import run as serve
+from leasehold.storage import migrations, pool
+from leasehold.upstreams import access
+from leasehold.upstreams.chain_access import ChainAccess
+from leasehold.upstreams.dialects import UpstreamApplication, UpstreamDialect
+from leasehold.upstreams.disbursement import Disbursements
+from leasehold.upstreams.index import Index
+from leasehold.upstreams.payments import routes as payment_routes
+from leasehold.upstreams.payments import wire as payment_wire
+from leasehold.upstreams.payments.campaigns import Campaigns
+from leasehold.upstreams.payments.ledger import PaymentLedger
+from leasehold.upstreams.referral import routes as referral_routes
+from leasehold.upstreams.referral.earning import Earner
+from leasehold.upstreams.referral.ledger import ReferralLedger
+from leasehold.upstreams.referral.paying import PayoutPlanner
+from leasehold.upstreams.svm import rpc as svm_rpc
+from leasehold.upstreams.svm.ledger import SvmLedger
+from leasehold.upstreams.swap import routes as swap_routes
+from leasehold.upstreams.swap.markets import Markets
+from leasehold.upstreams.swap.messages import Composer
+from leasehold.upstreams.swap.routing import Router
+from leasehold.upstreams.swap.tracking import Tracker
+
+SCHEMA = "upstreams"
+STEP_SECONDS = 1.0
+LONGEST_PAUSE = 30.0
+_log = logging.get("upstreams")
+
+Step = Callable[[], Awaitable[bool]]
+
+
+class LateDatabase(pool.Database):
+    """The pools of the service, which are opened when it starts: routes are declared before that."""
+
+    def __init__(self) -> None:
+        self.patience = 0.0
+
+    def attach(self, opened: pool.Database) -> None:
+        """Use these pools from now on."""
+        self.read, self.primary, self.patience = opened.read, opened.primary, opened.patience
+
+
+@dataclass(slots=True)
+class Upstreams:
+    """Everything the service consists of."""
+
+    settings: Settings
+    database: LateDatabase
+    chain: ChainAccess
+    campaigns: Campaigns
+    svm: SvmLedger
+    steps: dict[str, Step]
+    registry: Registry
+
+    @classmethod
+    def assembled(cls, settings: Settings, clock: Clock, chain: ChainAccess | None = None) -> Upstreams:
+        """The services of the settings, not yet connected to anything; a test brings a chain of its own."""
+        identity = settings.identity
+        prefixes = Bech32Prefixes(identity.prefix)
+        database, index = LateDatabase(), Index()
+        chain = chain or ChainAccess(registry(identity.namespace), prefixes, settings.chain.admin_contract)
+        referral = ReferralLedger(database, clock, identity.base_denom, index)
+        disbursements = Disbursements(
+            database,
+            clock,
+            chain,
+            identity.chain_id,
+            identity.base_denom,
+            Decimal(settings.devnet.minimum_gas_price),
+            _payer(settings, chain),
+        )
+        campaigns = Campaigns(database, clock, index)
+        payments = PaymentLedger(database, clock, index, campaigns)
+        markets = Markets(chain, clock)
+        tracker = Tracker(database, clock, chain, markets, identity.chain_id)
+        svm = SvmLedger(database, clock, _program(settings))
+        api = Registry("Upstreams", version="1.0.0", dialect=UpstreamDialect())
+        app = settings.app_api
+        referral_routes.declare(api, referral, disbursements, prefixes, access.bearer(app.referral_token))
+        payment_routes.declare(api, campaigns, payments, prefixes, access.bearer(app.payments_token))
+        swap_routes.declare(
+            api,
+            identity,
+            markets,
+            Router(chain, markets, identity.chain_id),
+            Composer(chain, markets, clock, identity.chain_id, prefixes),
+            tracker,
+            access.raw_key(app.swap_api_key),
+        )
+        svm_rpc.declare(api, svm_rpc.SvmRpc(svm))
+        _declare_probes(api, database)
+        steps: dict[str, Step] = {
+            "rewards": Earner(referral, identity.display, identity.exponent).step,
+            "payouts": PayoutPlanner(referral, 10**identity.exponent).step,
+            "disbursements": disbursements.step,
+            "payments": payments.step,
+            "swaps": tracker.step,
+            "packets": svm.step,
+        }
+        return cls(settings, database, chain, campaigns, svm, steps, api)
+
+    @asynccontextmanager
+    async def running(self, clock: Clock) -> AsyncIterator[None]:
+        """Connect the services and keep their ledgers moving for as long as the context lasts."""
+        settings = self.settings
+        async with AsyncExitStack() as stack:
+            primary = pool.primary_url(settings.database)
+            await migrations.apply(primary, schema=SCHEMA, migrations=migrations.of_package("leasehold.upstreams"))
+            self.database.attach(await stack.enter_async_context(pool.opened(settings.database, service="upstreams")))
+            session = await stack.enter_async_context(aiohttp.ClientSession())
+            urls = settings.chain.rpc_urls or (settings.url("rpc"),)
+            self.chain.nodes = Nodes([RpcNode(url, session) for url in urls], clock)
+            await self.svm.start()
+            if not settings.chain.rpc_urls:
+                await self.campaigns.seed(
+                    payment_wire.CampaignRequest("Development", description="Everyone on the embedded chain")
+                )
+            for name, step in self.steps.items():
+                await stack.enter_async_context(_background(keep(name, step), name))
+            yield
+
+
+async def keep(name: str, step: Step, *, pause: float = STEP_SECONDS) -> None:
+    """Take a step again and again until cancelled, later and later while it fails."""
+    wait = pause
+    while True:
+        try:
+            more = await step()
+            wait = 0.0 if more else pause
+        except (LeaseholdError, asyncpg.PostgresError) as error:
+            wait = min(max(wait, pause) * 2, LONGEST_PAUSE)
+            _log.warning("a step failed", part=name, error=str(error), retry_seconds=wait)
+        await asyncio.sleep(wait)
+
+
+@asynccontextmanager
+async def _background(work: Coroutine[Any, Any, None], name: str) -> AsyncIterator[None]:
+    task = asyncio.create_task(work, name=name)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+def _declare_probes(api: Registry, database: pool.Database) -> None:
+    @api.get("/health", summary="Whether the service runs", tags=("Health",), rate="none")
+    async def health(request: PlainRequest) -> dict[str, str]:
+        return {"status": "ok"}
+
+    @api.get("/ready", summary="Whether its database answers", tags=("Health",), rate="none", errors=(503,))
+    async def ready(request: PlainRequest) -> dict[str, str]:
+        try:
+            await database.ping()
+        except pool.DatabaseUnavailable as error:
+            raise NotReady(error.message) from error
+        return {"status": "ready"}
+
+
+def _payer(settings: Settings, chain: ChainAccess) -> Wallet | None:
+    words = settings.upstreams.payer_mnemonic
+    return Wallet.from_mnemonic(words, prefix=settings.identity.prefix, types=chain.types) if words else None
+
+
+def _program(settings: Settings) -> bytes:
+    try:
+        return address_bytes(settings.upstreams.svm_program_id)
+    except InvalidAddress as error:
+        raise ConfigurationError(
+            f"setting upstreams.svm_program_id is no address: {error.message}", hint="base58 of 32 bytes"
+        ) from error
+
+
+def application(settings: Settings, clock: Clock | None = None) -> UpstreamApplication:
+    """The service as an application whose lifespan connects it."""
+    used = clock or SystemClock()
+    upstreams = Upstreams.assembled(settings, used)
+    return UpstreamApplication(
+        upstreams.registry, limits=settings.limits, clock=used, lifespan=lambda: upstreams.running(used)
+    )
+
+
+def run(context: ServiceContext) -> None:
+    """Serve until told to stop."""
+    settings = context.settings
+    serve(
+        application(settings),
+        host=settings.listen.host,
+        port=settings.port("upstreams"),
+        ready=lambda running: context.ready(f"listening on {running.url}"),
+    )
