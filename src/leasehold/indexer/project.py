@@ -15,24 +15,21 @@ import zstandard
 from leasehold.chain.client import wire
 from leasehold.chain.client.blocks import FetchedBlock
 from leasehold.indexer import accounts, decode, raw
-from leasehold.indexer.accounts import CONTRACT, EARN, POSITION
-from leasehold.indexer.chain_events import ChainFacts, attribute, by_message, coins
-from leasehold.indexer.decode import Block, Message, Misfit, Tx
+from leasehold.indexer.chain_events import ChainFacts, attribute, coins
+from leasehold.indexer.decode import Block, Misfit, Tx
+from leasehold.indexer.feeds import Feeds
+from leasehold.indexer.histories import Histories
 from leasehold.indexer.hours import hours_between, note_hour
-from leasehold.indexer.knowledge import LEASER, LPP, ORACLE, PROFIT, RESERVE
+from leasehold.indexer.knowledge import LEASER, LPP, PROFIT, RESERVE
 from leasehold.indexer.lease_events import Leases
 from leasehold.indexer.moment import Dirty, Moment
-from leasehold.indexer.oracles import Oracle, quotes
 from leasehold.indexer.pool_events import Pools
-from leasehold.indexer.tables import Rows, instant, usd_text
+from leasehold.indexer.tables import Rows, instant
 from leasehold.indexer.world import World
 from leasehold.indexer.writer import Batch
 from leasehold.protocol import events
 from leasehold.protocol.errors import ProtocolError
 
-SAMPLE_NS = 15_000_000_000
-MINUTE_NS = 60_000_000_000
-_CANDLES = (1, 5, 60)
 _PROPOSAL = frozenset(
     {"submit_proposal", "proposal_deposit", "active_proposal", "inactive_proposal", "cancel_proposal"}
 )
@@ -64,6 +61,8 @@ class Projector:
         self.leases = Leases(world)
         self.pools = Pools(world)
         self.chain = ChainFacts(world)
+        self.feeds = Feeds(world)
+        self.histories = Histories(world, self.chain, self.pools)
         self.strangers = 0
         self._compressor = zstandard.ZstdCompressor(level=1)
         self._rows = Rows()
@@ -108,12 +107,12 @@ class Projector:
             note_hour(world, hour, self._rows)
         world.height, world.time_ns = block.height, block.time_ns
         moment = Moment(block.height, block.time_ns, instant(block.time_ns), self._rows, self._dirty)
-        fed = self._feed(moment, block)
+        fed = self.feeds.take(moment, block)
         count = sum(self._tx(moment, tx, amounts, block.misfits) for tx in block.txs)
         moment.tx, moment.tx_hash = -1, b""
         count += self._events(moment, block.events, amounts, block.misfits)
         for oracle in fed:
-            self._sample(moment, oracle)
+            self.feeds.sample(moment, oracle)
         self._keep(moment, fetched, block, count)
 
     def take(self) -> Batch:
@@ -140,7 +139,7 @@ class Projector:
             time=instant(last.time_ns),
             time_ns=last.time_ns,
             rows=rows,
-            feeds_since_ns=self._oldest_feed() if "price_feeds" in rows.appended else 0,
+            feeds_since_ns=self.feeds.oldest() if "price_feeds" in rows.appended else 0,
             **self._counts,
         )
         self._rows, self._dirty, self._first = Rows(), Dirty(), None
@@ -154,38 +153,6 @@ class Projector:
 
     def _configures(self, event: wire.Event) -> bool:
         return event.type in ("sudo", "migrate") and attribute(event, "_contract_address") in self.world.configured
-
-    def _feed(self, moment: Moment, block: Block) -> list[Oracle]:
-        """Take in all prices of a block first: what is valued in it is valued as of its end."""
-        fed: dict[str, Oracle] = {}
-        for tx in block.txs:
-            if tx.code != 0:
-                continue
-            for message in tx.messages:
-                if message.type_url != decode.EXECUTE or message.content is None:
-                    continue
-                protocol = self.world.knowledge.of(ORACLE, message.content.contract)
-                found = quotes(accounts.contract_call(message)) if protocol is not None else None
-                if protocol is None or found is None:
-                    continue
-                oracle = fed[protocol.name] = self.world.oracles[protocol.name]
-                feeder = message.content.sender
-                oracle.feed(feeder, moment.time_ns, found)
-                text = msgspec.json.encode([[base, quote, *map(str, price)] for base, quote, price in found]).decode()
-                moment.rows.append(
-                    "price_feeds",
-                    (
-                        message.content.contract,
-                        moment.height,
-                        tx.index,
-                        message.message,
-                        message.inner,
-                        feeder,
-                        moment.time_ns,
-                        text,
-                    ),
-                )
-        return [fed[name] for name in sorted(fed)]
 
     def _tx(self, moment: Moment, tx: Tx, amounts: Mapping[str, int | None], misfits: list[Misfit]) -> int:
         moment.tx, moment.tx_hash = tx.index, tx.hash
@@ -204,31 +171,7 @@ class Projector:
                 moment.time,
             ),
         )
-        grouped: Mapping[int, list[wire.Event]] | None = None
-        opener = ""
-        for message in tx.messages:
-            call = None
-            if message.type_url == decode.EXECUTE and message.content is not None:
-                call = accounts.contract_call(message)
-                if call is not None and "open_lease" in call:
-                    opener = message.content.sender
-            found = accounts.concern(message, call)
-            if found is None:
-                if message.type_url == decode.MULTI_SEND and tx.code == 0 and message.content is not None:
-                    self.chain.transferred(moment, message)
-                continue
-            rewards = None
-            if message.type_url == decode.WITHDRAW_REWARD or (call is not None and "claim_rewards" in call):
-                if grouped is None:
-                    grouped = by_message(tx.events)
-                rewards = _rewards(message, grouped.get(message.message, []))
-            self._note_message(moment, message, found, rewards)
-            if tx.code == 0:
-                try:
-                    self._act(moment, message, found, rewards)
-                except (ValueError, KeyError, AttributeError) as error:
-                    reason = f"{message.type_url}: {error!r}"
-                    misfits.append(Misfit(tx.index, "message", len(misfits), reason, message.value))
+        opener = self.histories.tx(moment, tx, misfits)
         if tx.code != 0:
             # A failed transaction keeps only what its fee moved.
             for event in tx.events:
@@ -236,35 +179,6 @@ class Projector:
                     self.chain.moved(moment, event)
             return len(tx.events)
         return self._events(moment, tx.events, amounts, misfits, opener)
-
-    def _note_message(self, moment: Moment, message: Message, found: accounts.Concern, rewards: str | None) -> None:
-        kind = found.kind
-        if kind == CONTRACT:
-            role = self.world.knowledge.roles.get(found.receiver)
-            if role is not None and role[0] == LPP:
-                kind = EARN
-            elif (role is not None and role[0] == LEASER) or found.receiver in self.world.positions:
-                kind = POSITION
-        key = (moment.height, moment.tx, message.message, message.inner)
-        moment.rows.append("messages", (*key, message.type_url, found.sender, found.receiver, message.value, rewards))
-        for address in {found.sender, found.receiver}:
-            if "1" in address:
-                moment.rows.append("account_messages", (address, kind, *key))
-
-    def _act(self, moment: Moment, message: Message, found: accounts.Concern, rewards: str | None) -> None:
-        match found.kind:
-            case accounts.TRANSFER:
-                self.chain.transferred(moment, message)
-            case accounts.STAKING:
-                self.chain.staked(moment, message, rewards)
-            case accounts.VOTING:
-                self.chain.voted(moment, message)
-            case _:
-                if found.call is not None and "claim_rewards" in found.call:
-                    native = self.world.knowledge.native_denom
-                    amount = sum(amount for amount, denom in coins(rewards or "") if denom == native)
-                    if amount:
-                        self.pools.claimed(moment, found.sender, found.receiver, amount, message.message, message.inner)
 
     def _events(
         self,
@@ -386,31 +300,6 @@ class Projector:
         )
         return [("profit-amount-amount", str(total)), ("profit-amount-symbol", knowledge.native)]
 
-    def _sample(self, moment: Moment, oracle: Oracle) -> None:
-        now = moment.time_ns
-        same_minute = now // MINUTE_NS == oracle.sampled_ns // MINUTE_NS
-        if same_minute and now - oracle.sampled_ns < SAMPLE_NS:
-            return
-        prices = oracle.sample(now)
-        name = oracle.protocol.name
-        for ticker, price in prices.items():
-            moment.rows.replace(
-                "prices_current",
-                {"protocol": name, "ticker": ticker, "price": price, "height": moment.height, "time": moment.time},
-            )
-            for minutes in _CANDLES:
-                start = instant(now - now % (minutes * MINUTE_NS))
-                key = (name, ticker, minutes, start)
-                candle = moment.rows.candles.get(key)
-                if candle is None:
-                    moment.rows.candles[key] = [price, price, price, price, 1]
-                else:
-                    candle[1], candle[2] = max(candle[1], price), min(candle[2], price)
-                    candle[3] = price
-                    candle[4] += 1
-        if prices:
-            moment.log("prices", name, {ticker: usd_text(price) for ticker, price in prices.items()})
-
     def _keep(self, moment: Moment, fetched: FetchedBlock, block: Block, count: int) -> None:
         rows = moment.rows
         rows.append("raw_blocks", (block.height, self._compressor.compress(raw.encode(fetched))))
@@ -435,27 +324,3 @@ class Projector:
         self._counts["txs"] += len(block.txs)
         self._counts["events"] += count
         self._counts["quarantined"] += len(block.misfits)
-
-    def _oldest_feed(self) -> int:
-        """The instant before which no oracle looks."""
-        configs = [oracle.protocol.terms.price_config for oracle in self.world.oracles.values()]
-        return min((config.valid_since(self.world.time_ns) for config in configs), default=0)
-
-
-def _rewards(message: Message, caused: list[wire.Event]) -> str | None:
-    """What a reward withdrawal paid, as a coin list."""
-    content = message.content
-    if message.type_url == decode.WITHDRAW_REWARD:
-        for event in caused:
-            if (
-                event.type == "withdraw_rewards"
-                and attribute(event, "validator") == content.validator_address
-                and attribute(event, "delegator") in ("", content.delegator_address)
-            ):
-                return attribute(event, "amount")
-        return None
-    for event in caused:
-        parties = attribute(event, "sender"), attribute(event, "recipient")
-        if event.type == "transfer" and parties == (content.contract, content.sender):
-            return attribute(event, "amount")
-    return None
