@@ -162,7 +162,8 @@ class _Said:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, DatabaseUnavailable):
+        # A connection that ends while it is being used may leave asyncpg in a state it does not expect.
+        if isinstance(error, DatabaseUnavailable | asyncpg.InternalClientError):
             raise NotReady("the database does not answer") from error
         if isinstance(error, asyncpg.QueryCanceledError):
             raise NotReady("the database took too long") from error

@@ -185,7 +185,7 @@ class Shelf:
 
     def _make_room(self) -> None:
         rare = [good for good in self._goods.values() if not good.always]
-        for good in rare[: len(rare) - ROOM + 1]:
+        for good in rare[: max(len(rare) - ROOM + 1, 0)]:
             self._drop(good)
 
     def _drop(self, good: Good) -> None:

@@ -1,0 +1,101 @@
+"""Subscribing, asking and stopping, as new clients and as old ones do it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.unit.data_api.served_history import ADMIN_KEY, Client, History
+
+JSON = {"Content-Type": "application/json"}
+
+
+def _wish(address: str, auth: str = "a" * 22) -> dict[str, Any]:
+    keys = {"p256dh": "B" + "A" * 86, "auth": auth}
+    return {"address": address, "data": {"endpoint": "https://push.example/x", "expirationTime": None, "keys": keys}}
+
+
+def _post(client: Client, path: str, body: Any, headers: dict[str, str] | None = None) -> tuple[int, bytes]:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    answer = client.ask("POST", path, data, JSON if headers is None else headers)
+    return answer.status, answer.body
+
+
+def test_subscribing_twice_is_subscribing(client: Client, history: History) -> None:
+    """POST and DELETE may be repeated; GET tells which it is."""
+    address, auth = history.scenario.users[0], "b" * 22
+    state = f"/api/subscriptions?address={address}&auth={auth}"
+    assert client.json(state) == {"subscribed": False}
+    for _ in range(2):
+        assert _post(client, "/api/subscriptions", _wish(address, auth)) == (200, b'{"subscribed":true}')
+    assert client.json(state) == {"subscribed": True}
+    for _ in range(2):
+        assert client.ask("DELETE", state).json == {"subscribed": False}
+    assert client.json(state) == {"subscribed": False}
+
+
+def test_old_clients_toggle(client: Client, history: History) -> None:
+    """The alias answers in plain text and turns around each time; the state says whether it is known at all."""
+    address, auth = history.scenario.users[1], "c" * 22
+    known = f"/api/subscribe?address={address}&auth={auth}&active=true"
+    assert client.json(known) == {"result": False}
+    for path, expected in (
+        ("/api/subscribe", b"subscribed"),
+        ("/subscribe", b"unsubscribed"),
+        ("/api/subscribe", b"subscribed"),
+    ):
+        assert _post(client, path, _wish(address, auth)) == (200, expected)
+        assert client.json(known) == {"result": True}
+    assert client.get(f"/api/subscribe?address={address}&auth={auth}").status == 400
+
+
+def test_a_browser_follows_one_account(client: Client, history: History) -> None:
+    """The same browser on another account leaves the first one."""
+    first, second, auth = history.scenario.users[2], history.scenario.users[3], "d" * 22
+    _post(client, "/api/subscriptions", _wish(first, auth))
+    _post(client, "/api/subscriptions", _wish(second, auth))
+    assert client.json(f"/api/subscriptions?address={first}&auth={auth}") == {"subscribed": False}
+    assert client.json(f"/api/subscriptions?address={second}&auth={auth}") == {"subscribed": True}
+
+
+def test_bad_wishes(client: Client, history: History) -> None:
+    """Wrong addresses, keys, endpoints, bodies, types and sizes are refused with the envelope."""
+    good = _wish(history.scenario.users[0])
+    cases: list[tuple[Any, int]] = [
+        ({**good, "address": "foo"}, 400),
+        ({**good, "address": good["address"].upper()}, 400),
+        ({**good, "data": {}}, 400),
+        ({**good, "data": {**good["data"], "endpoint": "ftp://push.example/"}}, 400),
+        ({**good, "data": {**good["data"], "expirationTime": 1e300}}, 400),
+        ({**good, "data": {**good["data"], "keys": {"p256dh": "x", "auth": "y"}}}, 400),
+        (b"{", 400),
+        (b"", 400),
+        (b"[1]", 400),
+        ({**good, "padding": "x" * 5000}, 413),
+    ]
+    for path in ("/api/subscriptions", "/api/subscribe"):
+        for body, expected in cases:
+            status, answer = _post(client, path, body)
+            assert status == expected, body
+            assert set(json.loads(answer)) == {"error", "message", "status"}
+    assert _post(client, "/api/subscribe", good, {"Content-Type": "text/plain"})[0] == 400
+    assert _post(client, "/api/subscriptions", good, {"Content-Type": "text/plain"})[0] == 415
+
+
+def test_the_public_key_is_told(client: Client) -> None:
+    """Browsers need it to subscribe; it is the same each time."""
+    key = client.json("/api/subscriptions/key")["key"]
+    assert len(key) == 87
+    assert client.json("/api/subscriptions/key")["key"] == key
+
+
+def test_test_messages_need_an_admin_key(client: Client, history: History) -> None:
+    """Without the key 401; with it a sample message is queued for the account."""
+    path = f"/api/test-push?address={history.scenario.users[4]}&type=FundNow"
+    assert client.get(path).status == 401
+    assert client.get(path, Authorization="Bearer wrong").status == 401
+    assert client.get(path, Authorization=f"Bearer {ADMIN_KEY}").json == {"data": True}
+    rows = history.rows(
+        "SELECT payload ->> 'type' FROM outbox WHERE owner = %s AND height = 0", history.scenario.users[4]
+    )
+    assert rows == [("FundNow",)]
