@@ -17,6 +17,7 @@ from leasehold.core.clock import Clock
 from leasehold.core.settings import Settings
 from leasehold.serving.routes import Registry
 from leasehold.serving.snapshots import SnapshotTable
+from leasehold.storage.pool import Database
 
 if TYPE_CHECKING:
     from leasehold.app_api.resources.currencies import Catalogue
@@ -75,6 +76,7 @@ class App:
     started: float
     links: Upstreams | None = None
     gated_store: GatedStore | None = None
+    database: Database | None = None
 
     @property
     def upstreams(self) -> Upstreams:
@@ -86,6 +88,12 @@ class App:
     def store(self) -> GatedStore:
         assert self.gated_store is not None
         return self.gated_store
+
+    @property
+    def storage(self) -> Database:
+        """The database, there for as long as the service runs."""
+        assert self.database is not None
+        return self.database
 
     @property
     def brand(self) -> str:

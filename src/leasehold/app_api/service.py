@@ -16,6 +16,7 @@ from leasehold.app_api.gating.first import first_documents, first_locales
 from leasehold.app_api.gating.store import GatedStore
 from leasehold.app_api.refresh import Graph
 from leasehold.app_api.schedule import refresh_head, refreshers
+from leasehold.app_api.tracking import tracker
 from leasehold.app_api.upstreams import all as upstreams
 from leasehold.chain.client.hints import follow_hints
 from leasehold.chain.client.nodes import Nodes
@@ -47,6 +48,7 @@ async def running(app: App, metrics: Metrics) -> AsyncIterator[Graph]:
         primary = settings.database.primary_url or settings.database.url
         await migrations.apply(primary, schema=SCHEMA, migrations=migrations.of_package("leasehold.app_api"))
         database = await stack.enter_async_context(pool.opened(settings.database, service="app-api"))
+        app.database = database
         app.gated_store = GatedStore(database)
         await import_first(app)
         graph = Graph(refreshers(app), clock=app.clock, metrics=metrics)
@@ -55,6 +57,7 @@ async def running(app: App, metrics: Metrics) -> AsyncIterator[Graph]:
         hint = asyncio.Event()
         await stack.enter_async_context(_background(_follow(app, graph, hint), "follow-head"))
         await stack.enter_async_context(_background(_listen(app, hint), "block-hints"))
+        await stack.enter_async_context(_background(tracker.sweeping(app), "follow-transfers"))
         yield graph
 
 

@@ -14,8 +14,8 @@ from leasehold.core.errors import InvalidInput
 
 LARGEST_AMOUNT = 2**128 - 1
 _AMOUNT = re.compile(r"[1-9][0-9]{0,38}")
-U32 = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]
-U64 = Annotated[int, msgspec.Meta(ge=0, le=2**64 - 1)]
+# What the database and the program of the other chain hold; heights and instants stay far below.
+U63 = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Permille = Annotated[int, msgspec.Meta(ge=1, le=1000)]
 Ltd = Annotated[int, msgspec.Meta(ge=1, le=2**32 - 1)]
 
