@@ -131,7 +131,7 @@ SELECT data_api.instant(e.time) AS timestamp, e.lease AS contract_id, e.owner AS
     data_api.amount(coalesce(e.interest_usd, 0)) AS loan_interest_repaid,
     data_api.amount(coalesce(e.margin_usd, 0)) AS margin_interest_repaid
 FROM indexer.position_events e
-JOIN indexer.positions p ON p.lease = e.lease
+JOIN indexer.protocols p ON p.name = e.protocol
 WHERE e.kind IN ('repay', 'market-close', 'liquidation') AND e.time > $1::timestamptz AND e.time > $2::timestamptz
 ORDER BY e.time DESC, e.height DESC, e.tx DESC, e.event DESC;
 
