@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,7 @@ _KIND_OF_STATUS = {
 # These answer for the node rather than for a height: a height given with them is echoed, not used.
 HEIGHTLESS = frozenset({"cosmos.tx.v1beta1.Service", "cosmos.base.tendermint.v1beta1.Service"})
 
+_INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
 # Entries of a raw subspace that are given at once.
 MAX_PAIRS = 10_000
 
@@ -65,6 +67,18 @@ class HeightError(Exception):
         self.error = error
 
 
+def asked_height(text: str) -> int:
+    """The height in a header or in metadata, read as the original reads it."""
+    if not _INTEGER.fullmatch(text):
+        problem = "invalid syntax"
+    elif -(2**63) <= (height := int(text)) < 2**63:
+        return height
+    else:
+        problem = "value out of range"
+    where = 'Baseapp.RegisterGRPCServer: invalid height header "x-cosmos-block-height"'
+    raise HeightError(INVALID_REQUEST(f'{where}: strconv.ParseInt: parsing "{text}": {problem}'))
+
+
 class Queries:
     """Answers by gRPC path at a height."""
 
@@ -74,6 +88,8 @@ class Queries:
         self._codec = JsonCodec(registry)
         self._views = store_views(app.modules.auth.stored_form)
         self.handlers = handlers
+        # The height at which a replica that stopped following would answer; None follows.
+        self.frozen: int | None = None
 
     def extend(self, handlers: dict[str, Handler]) -> None:
         """Add answers that need more than the state: blocks, the mempool, the node."""
@@ -81,7 +97,7 @@ class Queries:
 
     def resolve(self, height: int) -> int:
         """The height a query for `height` reads; 0 is the latest."""
-        latest = self._app.state.height
+        latest = self._app.state.height if self.frozen is None else min(self.frozen, self._app.state.height)
         if latest == 0:
             name = self._app.identity.namespace
             raise HeightError(INVALID_HEIGHT(f"{name} is not ready; please wait for first block"))

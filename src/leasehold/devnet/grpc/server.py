@@ -15,8 +15,8 @@ from grpc_health.v1._async import HealthServicer
 
 from leasehold.chain.registry import Method, Registry
 from leasehold.core.errors import ConfigurationError
-from leasehold.devnet.app.errors import INVALID_REQUEST, Status, StatusError
-from leasehold.devnet.app.queries import HeightError, Queries
+from leasehold.devnet.app.errors import Status, StatusError
+from leasehold.devnet.app.queries import HeightError, Queries, asked_height
 from leasehold.devnet.grpc.reflection import reflection_handlers
 
 HEIGHT = "x-cosmos-block-height"
@@ -102,14 +102,7 @@ def _refusing(text: str) -> grpc.RpcMethodHandler[bytes, bytes]:
 def _asked_height(context: ByteContext) -> int:
     """The height in the call's metadata; two values cancel each other, as on a real node."""
     values = [str(value) for key, value in context.invocation_metadata() or () if key == HEIGHT]
-    if len(values) != 1:
-        return 0
-    try:
-        return int(values[0])
-    except ValueError:
-        problem = f'strconv.ParseInt: parsing "{values[0]}": invalid syntax'
-        text = f'Baseapp.RegisterGRPCServer: invalid height header "{HEIGHT}": {problem}'
-        raise HeightError(INVALID_REQUEST(text)) from None
+    return asked_height(values[0]) if len(values) == 1 else 0
 
 
 class GrpcServer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable
@@ -12,8 +13,8 @@ from leasehold.chain.json_codec import JsonCodec
 from leasehold.chain.registry import Registry
 from leasehold.core.clock import NANOSECONDS, Clock
 from leasehold.core.errors import InvalidInput
-from leasehold.devnet.app.errors import INVALID_REQUEST, Status, StatusError
-from leasehold.devnet.app.queries import HeightError, Queries
+from leasehold.devnet.app.errors import Status, StatusError
+from leasehold.devnet.app.queries import HeightError, Queries, asked_height
 from leasehold.devnet.lcd.pages import routes_page
 from leasehold.devnet.lcd.templates import Route, RouteTable
 from leasehold.devnet.services.transactions import GivenTransaction
@@ -56,6 +57,8 @@ class LcdApplication:
         self._codec = JsonCodec(registry)
         self._clock = clock
         self._fallback = fallback
+        # A fault a devnet can be told to have: every answer takes at least this long.
+        self.delay_seconds = 0.0
         self._routes = RouteTable(
             method
             for method in registry.methods
@@ -65,6 +68,8 @@ class LcdApplication:
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
+        if self.delay_seconds:
+            await asyncio.sleep(self.delay_seconds)
         status, headers, body = await self._respond(scope, receive)
         if _CLOSE not in headers:
             headers.append((b"x-server-time", str(self._clock.now_ns() // NANOSECONDS).encode()))
@@ -137,7 +142,7 @@ class LcdApplication:
         return 200, [_JSON, *meta, *plain], self._codec.encode(response)
 
     def _message(self, route: Route, values: list[str], query: str, body: bytes) -> Any:
-        message = route.method.request_type()
+        message: Any = route.method.request_type()
         if route.body:
             self._codec.merge(message, body or b"{}")
             if route.method.path == _BROADCAST and not message.tx_bytes and _GIVEN.search(body):
@@ -153,13 +158,7 @@ class LcdApplication:
 def _asked_height(headers: dict[bytes, bytes]) -> int:
     for name in _HEIGHT_HEADERS:
         if (text := headers.get(name)) is not None:
-            try:
-                return int(text)
-            except ValueError:
-                shown = text.decode("latin-1")
-                problem = f'strconv.ParseInt: parsing "{shown}": invalid syntax'
-                prefix = "Baseapp.RegisterGRPCServer: invalid height header"
-                raise HeightError(INVALID_REQUEST(f'{prefix} "x-cosmos-block-height": {problem}')) from None
+            return asked_height(text.decode("latin-1"))
     return 0
 
 

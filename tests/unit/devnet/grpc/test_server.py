@@ -1,0 +1,233 @@
+"""The gRPC server: calls, heights, errors, TLS, reflection and health."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from google.protobuf import descriptor_pb2
+from grpc_health.v1 import health_pb2
+from grpc_reflection.v1alpha import reflection_pb2
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.unit.devnet.open_chain import BLOCKS, shared_chain
+
+from leasehold.core.errors import ConfigurationError
+from leasehold.devnet.grpc.server import GrpcServer
+
+BALANCE = "/cosmos.bank.v1beta1.Query/Balance"
+PARAMS = "/cosmos.bank.v1beta1.Query/Params"
+HEIGHT = "x-cosmos-block-height"
+REFLECTION = ("grpc.reflection.v1alpha", "grpc.reflection.v1")
+
+
+def server(**options: str) -> GrpcServer:
+    chain = shared_chain().devnet
+    return GrpcServer(chain.registry, chain.app.queries, host="127.0.0.1", port=0, **options)
+
+
+@asynccontextmanager
+async def connected() -> AsyncIterator[grpc.aio.Channel]:
+    """A plaintext channel to a server of its own."""
+    running = server()
+    await running.start()
+    try:
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as channel:
+            yield channel
+    finally:
+        await running.stop(0)
+
+
+async def refusal(channel: grpc.aio.Channel, path: str, data: bytes = b"", **options: Any) -> grpc.aio.AioRpcError:
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await channel.unary_unary(path)(data, timeout=5, **options)
+    return caught.value
+
+
+async def test_an_answer_has_the_height_in_its_first_metadata() -> None:
+    """Latest without metadata, the asked height with it; two values cancel each other."""
+    async with connected() as channel:
+        for metadata, height in ((), BLOCKS), (((HEIGHT, "2"),), 2), (((HEIGHT, "1"), (HEIGHT, "2")), BLOCKS):
+            call = channel.unary_unary(PARAMS)(b"", metadata=metadata, timeout=5)
+            await call
+            assert list(await call.initial_metadata()) == [(HEIGHT, str(height))]
+
+
+@pytest.mark.parametrize("text", ["abc", "3.5", "", "99", "-1", "1_0"])
+async def test_bad_heights_are_unknown_errors_without_metadata(text: str) -> None:
+    """No height was chosen, so none is told."""
+    async with connected() as channel:
+        error = await refusal(channel, PARAMS, metadata=((HEIGHT, text),))
+        assert error.code() is grpc.StatusCode.UNKNOWN
+        assert (error.details() or "").startswith("codespace sdk code ")
+        assert not error.initial_metadata()
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/cosmos.bank.v1beta1.Query/Nope", "unknown method Nope for service cosmos.bank.v1beta1.Query"),
+        ("/foo.Bar/Baz", "unknown service foo.Bar"),
+        ("/cosmos.bank.v1beta1.Msg/Send", "unknown service cosmos.bank.v1beta1.Msg"),
+        ("/cosmos.bank.v1beta1.Query", 'malformed method name: "/cosmos.bank.v1beta1.Query"'),
+    ],
+)
+async def test_what_nobody_serves_is_unimplemented(path: str, text: str) -> None:
+    """The text names the service or the method that is missing."""
+    async with connected() as channel:
+        error = await refusal(channel, path)
+        assert (error.code(), error.details()) == (grpc.StatusCode.UNIMPLEMENTED, text)
+
+
+async def test_bytes_that_do_not_decode_are_internal_errors() -> None:
+    """The request is read before a height is chosen: no metadata."""
+    async with connected() as channel:
+        error = await refusal(channel, BALANCE, b"\xff\xff\xff")
+        assert error.code() is grpc.StatusCode.INTERNAL
+        assert error.details() == "grpc: error unmarshalling request: unexpected EOF"
+        assert not error.initial_metadata()
+
+
+async def test_a_refusal_of_a_handler_keeps_the_metadata() -> None:
+    """Code and text of the handler, with the height it was asked at."""
+    request = shared_chain().method(BALANCE).request_type(address="bad", denom="ulsh")
+    async with connected() as channel:
+        error = await refusal(channel, BALANCE, request.SerializeToString())
+        assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+        assert list(error.initial_metadata()) == [(HEIGHT, str(BLOCKS))]
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=60))
+async def test_random_bytes_crash_no_method(data: bytes) -> None:
+    """Every method answers random bytes with a message or a status of its own, never with an exception's."""
+    paths = sorted(shared_chain().devnet.app.queries.handlers)
+    async with connected() as channel:
+        for path in paths[:: len(paths) // 12]:
+            try:
+                await channel.unary_unary(path)(data, timeout=5)
+            except grpc.aio.AioRpcError as error:
+                text = error.details() or ""
+                if not text or text.startswith("Unexpected"):
+                    raise
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """A self-signed certificate for loopback, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    start = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(start)
+        .not_valid_after(start + datetime.timedelta(days=30))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    public, private = folder / "node.crt", folder / "node.key"
+    public.write_bytes(built.public_bytes(serialization.Encoding.PEM))
+    private.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return public, private
+
+
+async def test_tls_with_a_certificate_of_ones_own(tmp_path: Path) -> None:
+    """A client that trusts the certificate is answered, one that talks plaintext is not."""
+    public, private = certificate(tmp_path)
+    running = server(certificate=str(public), key=str(private))
+    await running.start()
+    try:
+        trust = grpc.ssl_channel_credentials(public.read_bytes())
+        async with grpc.aio.secure_channel(f"127.0.0.1:{running.port}", trust) as channel:
+            assert await channel.unary_unary(PARAMS)(b"", timeout=5)
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as channel:
+            error = await refusal(channel, PARAMS)
+            assert error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+    finally:
+        await running.stop(0)
+
+
+async def test_a_missing_certificate_is_a_configuration_error(tmp_path: Path) -> None:
+    """The error names the settings to look at."""
+    running = server(certificate=str(tmp_path / "none.crt"), key=str(tmp_path / "none.key"))
+    with pytest.raises(ConfigurationError, match="can't read the gRPC certificate"):
+        await running.start()
+    await running.stop(0)
+
+
+async def reflected(channel: grpc.aio.Channel, version: str, **request: Any) -> Any:
+    """The first answer of a reflection stream of a version."""
+    call = channel.stream_stream(
+        f"/{version}.ServerReflection/ServerReflectionInfo",
+        request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
+        response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
+    )(timeout=5)
+    await call.write(reflection_pb2.ServerReflectionRequest(**request))
+    await call.done_writing()
+    answer = await call.read()
+    call.cancel()
+    return answer
+
+
+@pytest.mark.parametrize("version", REFLECTION)
+async def test_reflection_lists_services_and_gives_their_files(version: str) -> None:
+    """Both versions list the same, and a service's file comes first, with all it needs."""
+    async with connected() as channel:
+        listed = (await reflected(channel, version, list_services="*")).list_services_response.service
+        names = {service.name for service in listed}
+        assert {"cosmos.bank.v1beta1.Query", "cosmos.tx.v1beta1.Service"} <= names
+        assert not any(name.endswith(".Msg") for name in names)
+        answer = await reflected(channel, version, file_containing_symbol="cosmos.bank.v1beta1.Query")
+        files = [
+            descriptor_pb2.FileDescriptorProto.FromString(data)
+            for data in answer.file_descriptor_response.file_descriptor_proto
+        ]
+        assert files[0].name == "cosmos/bank/v1beta1/query.proto"
+        assert {needed for file in files for needed in file.dependency} <= {file.name for file in files}
+
+
+@pytest.mark.parametrize(
+    ("request_fields", "text"),
+    [
+        ({"file_containing_symbol": "foo.Bar"}, "unknown symbol: foo.Bar"),
+        ({"file_by_filename": "nope.proto"}, "unknown file: nope.proto"),
+        ({"file_containing_symbol": "cosmos.bank.v1beta1.Msg"}, "unknown symbol: cosmos.bank.v1beta1.Msg"),
+        ({"all_extension_numbers_of_type": "foo.Bar"}, "unknown symbol: foo.Bar"),
+    ],
+)
+async def test_reflection_tells_what_it_does_not_know(request_fields: dict[str, str], text: str) -> None:
+    """An unknown name is an answer of its own, after which the stream goes on."""
+    async with connected() as channel:
+        answer = await reflected(channel, REFLECTION[0], **request_fields)
+        assert (answer.error_response.error_code, answer.error_response.error_message) == (5, text)
+
+
+async def test_health_is_serving() -> None:
+    """The server as a whole is healthy; a service nobody registered is not found."""
+    async with connected() as channel:
+        check = channel.unary_unary(
+            "/grpc.health.v1.Health/Check",
+            request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
+            response_deserializer=health_pb2.HealthCheckResponse.FromString,
+        )
+        answer = await check(health_pb2.HealthCheckRequest(), timeout=5)
+        assert answer.status == health_pb2.HealthCheckResponse.SERVING
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await check(health_pb2.HealthCheckRequest(service="nope"), timeout=5)
+        assert caught.value.code() is grpc.StatusCode.NOT_FOUND

@@ -1,0 +1,245 @@
+"""The LCD over the query table: routes, heights, headers, and what it does with bad input."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.devnet.open_chain import BLOCKS, shared_chain
+
+from leasehold.core.clock import ManualClock
+from leasehold.devnet.lcd.server import MAX_BODY, LcdApplication
+
+NOW = 1_790_000_123
+BANK = "/cosmos/bank/v1beta1"
+HEIGHT = "x-cosmos-block-height"
+METADATA = "grpc-metadata-x-cosmos-block-height"
+
+
+@dataclass(slots=True)
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+async def ask(
+    path: str, method: str = "GET", body: bytes = b"", headers: dict[str, str] | None = None, app: Any = None
+) -> Answer:
+    """One request straight to the application."""
+    chain = shared_chain().devnet
+    app = app or LcdApplication(chain.registry, chain.app.queries, ManualClock(NOW * 1_000_000_000))
+    raw, _, query = path.partition("?")
+    scope = {
+        "type": "http",
+        "method": method,
+        "raw_path": raw.encode("latin-1"),
+        "query_string": query.encode("latin-1"),
+        "headers": [(name.encode(), value.encode()) for name, value in (headers or {}).items()],
+    }
+    sent: list[dict[str, Any]] = []
+    chunks = [body[at : at + 65_536] for at in range(0, len(body), 65_536)] or [b""]
+
+    async def receive() -> dict[str, Any]:
+        chunk = chunks.pop(0) if chunks else b""
+        return {"type": "http.request", "body": chunk, "more_body": bool(chunks)}
+
+    async def send(event: dict[str, Any]) -> None:
+        sent.append(event)
+
+    await app(scope, receive, send)
+    shown = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return Answer(sent[0]["status"], shown, b"".join(event.get("body", b"") for event in sent[1:]))
+
+
+async def test_an_answer_carries_its_height_and_the_time() -> None:
+    """Success shows the height twice, the type of the gRPC codec and the server's second."""
+    answer = await ask(f"{BANK}/params")
+    assert answer.status == 200
+    assert answer.headers[HEIGHT] == answer.headers[METADATA] == str(BLOCKS)
+    assert answer.headers["x-server-time"] == str(NOW)
+    assert answer.headers["grpc-metadata-content-type"] == "application/grpc+cosmos-sdk-grpc-codec"
+    assert answer.json["params"]["default_send_enabled"] is True
+
+
+@pytest.mark.parametrize("name", [HEIGHT, METADATA])
+async def test_reads_are_pinned_to_a_height(name: str) -> None:
+    """Either header chooses the height, and the answer shows it."""
+    answer = await ask("/cosmos/base/node/v1beta1/status", headers={name: "2"})
+    assert answer.headers[HEIGHT] == "2"
+    assert answer.json["height"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("99", "codespace sdk code 26: invalid height: cannot query with height in the future"),
+        ("-1", "codespace sdk code 18: invalid request: cannot query with height < 0"),
+        ("abc", 'invalid height header "x-cosmos-block-height": strconv.ParseInt: parsing "abc": invalid syntax'),
+        ("3.5", 'strconv.ParseInt: parsing "3.5": invalid syntax'),
+        ("", 'strconv.ParseInt: parsing "": invalid syntax'),
+        (" 2", 'strconv.ParseInt: parsing " 2": invalid syntax'),
+        ("1_0", 'strconv.ParseInt: parsing "1_0": invalid syntax'),
+        ("9" * 30, f'strconv.ParseInt: parsing "{"9" * 30}": value out of range'),
+    ],
+)
+async def test_bad_heights_are_told_before_anything_is_asked(text: str, message: str) -> None:
+    """A height nobody has is code 2 with a trailer and no height headers."""
+    answer = await ask(f"{BANK}/params", headers={HEIGHT: text})
+    assert answer.status == 500
+    assert answer.json["code"] == 2
+    assert message in answer.json["message"]
+    assert answer.headers["trailer"] == "Grpc-Trailer-Content-Type"
+    assert HEIGHT not in answer.headers
+    assert METADATA not in answer.headers
+
+
+async def test_errors_of_a_handler_show_only_the_metadata_height() -> None:
+    """An error after the height was chosen shows it once; one while reading arguments not at all."""
+    refused = await ask(f"{BANK}/balances/bad/by_denom?denom=ulsh")
+    assert refused.status == 400
+    assert METADATA in refused.headers
+    assert HEIGHT not in refused.headers
+    unread = await ask(f"{BANK}/supply?pagination.limit=-1")
+    assert (unread.status, unread.json["code"]) == (400, 3)
+    assert METADATA not in unread.headers
+    unknown = await ask("/nowhere")
+    assert (unknown.status, unknown.json) == (501, {"code": 12, "message": "Not Implemented", "details": []})
+    assert METADATA not in unknown.headers
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        (f"{BANK}/balances/", 400),
+        (f"{BANK}/balances/x/", 501),
+        (f"{BANK}/balances/x%2Fy", 501),
+        (f"{BANK}/denoms_metadata/ibc/ABC", 404),
+        (f"{BANK}/denoms_metadata/ibc%2FABC", 404),
+        ("//cosmos/bank/v1beta1/params", 301),
+        ("/swagger", 301),
+        ("/swagger/", 200),
+        ("/swagger/x", 501),
+        ("/cosmos/base/reflection/v1beta1/interfaces", 501),
+    ],
+)
+async def test_paths_are_matched_as_the_original_does(path: str, status: int) -> None:
+    """Empty segments, escaped slashes, doubled slashes and what is not served here."""
+    assert (await ask(path)).status == status
+
+
+async def test_the_page_of_routes_lists_them() -> None:
+    """What is served is shown, and only that."""
+    page = (await ask("/swagger/")).body.decode()
+    assert "/cosmos/bank/v1beta1/balances/{address}" in page
+    assert "base/reflection" not in page
+
+
+@pytest.mark.parametrize("method", ["HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"])
+async def test_other_verbs_are_not_implemented(method: str) -> None:
+    """A route answers its own verb alone."""
+    assert (await ask(f"{BANK}/params", method)).status == 501
+
+
+async def test_preflights_allow_plain_headers_only() -> None:
+    """A header of the original's list is echoed in canonical form, any other is forbidden."""
+    wanted = {"origin": "http://a.example", "access-control-request-method": "GET"}
+    allowed = await ask("/x", "OPTIONS", headers=wanted | {"access-control-request-headers": "content-type"})
+    assert (allowed.status, allowed.headers["access-control-allow-headers"]) == (200, "Content-Type")
+    refused = await ask("/x", "OPTIONS", headers=wanted | {"access-control-request-headers": HEIGHT})
+    assert refused.status == 403
+    assert "access-control-allow-origin" not in refused.headers
+    simple = await ask(f"{BANK}/params", headers={"origin": "http://a.example"})
+    assert simple.headers["access-control-allow-origin"] == "*"
+
+
+async def test_a_large_body_is_refused_by_the_listener() -> None:
+    """Over a million bytes the answer is JSON-RPC's, and the connection closes."""
+    answer = await ask("/cosmos/tx/v1beta1/txs", "POST", b" " * (MAX_BODY + 1))
+    assert (answer.status, answer.json["error"]["code"]) == (400, -32600)
+    assert answer.headers["connection"] == "close"
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"{}", 400),
+        (b"", 400),
+        (b'{"tx_bytes":"","mode":"BROADCAST_MODE_SYNC"}', 200),
+        (b'{"tx_bytes":"AA==","mode":"BROADCAST_MODE_SYNC"}', 200),
+        (b'{"tx_bytes":"AA=="}', 500),
+        (b'{"tx_bytes":"@@"}', 400),
+        (b'{"tx_bytes":', 400),
+        (b'{"mode":"NOPE"}', 400),
+        (b"[" * 10_000, 400),
+        (b'{"tx":' * 5_000, 400),
+    ],
+)
+async def test_broadcasts_have_no_height(body: bytes, status: int) -> None:
+    """A broadcast is answered by the mempool: no height is shown; what can't be read is an argument error."""
+    answer = await ask("/cosmos/tx/v1beta1/txs", "POST", body)
+    assert answer.status == status
+    assert METADATA not in answer.headers
+
+
+_TEXT = st.text(max_size=40)
+_SEGMENT = st.one_of(
+    st.sampled_from(["", "%2F", "%00", "%ff", "..", "unls", "9" * 40, "-1", "*", "{address}"]),
+    st.text(alphabet="abcdefghijklmnopqrstuvwxyz0123456789%_-.~:@!$&'()*+,;=", max_size=30),
+)
+
+
+@given(
+    start=st.sampled_from(
+        [
+            BANK,
+            f"{BANK}/balances",
+            "/cosmos/staking/v1beta1",
+            "/cosmos/gov/v1",
+            "/cosmwasm/wasm/v1/contract",
+            "/cosmos/tx/v1beta1/txs",
+            "/cosmos/base/tendermint/v1beta1",
+            "/ibc/core/channel/v1",
+        ]
+    ),
+    segments=st.lists(_SEGMENT, max_size=4),
+    query=st.lists(
+        st.tuples(
+            st.sampled_from(["pagination.limit", "pagination.key", "denom", "query", "height", "a.b", "status", ""]),
+            _TEXT,
+        ),
+        max_size=3,
+    ),
+)
+async def test_random_requests_get_proper_answers(
+    start: str, segments: list[str], query: list[tuple[str, str]]
+) -> None:
+    """Whatever is asked, the answer is JSON with a known status, and the chain stays as it is."""
+    before = shared_chain().devnet.app.state.app_hash
+    asked = "&".join(f"{name}={value}" for name, value in query).encode("utf-8").decode("latin-1")
+    path = "/".join([start, *segments]).encode("ascii", "ignore").decode()
+    answer = await ask(f"{path}?{asked}" if asked else path)
+    assert answer.status in (200, 301, 400, 404, 500, 501)
+    if answer.status >= 400:
+        assert set(answer.json) == {"code", "message", "details"}
+        assert answer.json["message"]
+    assert shared_chain().devnet.app.state.app_hash == before
+
+
+@given(
+    st.one_of(st.binary(max_size=200), st.recursive(st.integers() | _TEXT, st.lists).map(json.dumps).map(str.encode))
+)
+async def test_random_bodies_get_proper_answers(body: bytes) -> None:
+    """Bodies that are no JSON, or JSON of another shape, are argument errors or answered."""
+    for path in ("/cosmos/tx/v1beta1/simulate", "/cosmos/tx/v1beta1/txs", "/cosmos/tx/v1beta1/decode"):
+        answer = await ask(path, "POST", body)
+        assert answer.status in (200, 400, 500)
+        assert isinstance(answer.json, dict)
