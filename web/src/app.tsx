@@ -16,6 +16,8 @@ export const PAGES = [
   { path: "/leases", title: "Leases", view: lazy(() => import("./pages/leases").then((m) => m.Leases)) },
   { path: "/stake", title: "Stake", view: lazy(() => import("./pages/stake").then((m) => m.Stake)) },
   { path: "/governance", title: "Governance", view: lazy(() => import("./pages/governance").then((m) => m.Governance)) },
+  { path: "/account", title: "Account", view: lazy(() => import("./pages/account").then((m) => m.Account)) },
+  { path: "/stats", title: "Stats", view: lazy(() => import("./pages/stats").then((m) => m.Stats)) },
   { path: "/chain", title: "Chain", view: lazy(() => import("./pages/chain").then((m) => m.Chain)) },
 ] as const;
 

@@ -15,7 +15,7 @@ interface ModelContext {
   provideContext?(context: { tools: Tool[] }): void;
 }
 
-const PATHS = ["/", "/assets", "/earn", "/leases", "/stake", "/governance", "/chain"];
+const PATHS = ["/", "/assets", "/earn", "/leases", "/stake", "/governance", "/account", "/stats", "/chain"];
 const NOTHING = { type: "object", properties: {} };
 
 function text(value: unknown) {
