@@ -59,6 +59,8 @@ DASHBOARD = {"earnings": "earnings", "realized_pnl": "realized-pnl", "position_d
 HISTORY = {"history_stats": "history-stats", "realized_pnl_data": "realized-pnl-data"}
 Int32 = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 _CSV = "text/csv"
+# Seconds an answer may be kept, where it is not the usual minute.
+_KEPT = {"prices": 10, "pnl-over-time": 30, "total-value-locked": 120}
 
 
 class StatsOverviewBatch(msgspec.Struct):
@@ -200,11 +202,14 @@ async def passed_on(data: DataApi, endpoint: str, query: str) -> Reply:
     if not answer.good:
         raise _refusal(data, endpoint, answer.status, answer.body, answer.headers)
     kind = answer.headers.get("Content-Type", "")
-    private = {"cache-control": "no-store"} if "address=" in query else {}
+    # What is about one account is nobody else's to keep.
+    private = "address=" in query or "lease=" in query
+    kept = Cache() if private else Cache.live(_KEPT.get(endpoint, 60))
+    headers = {"cache-control": kept.header}
     if kind.startswith(_CSV):
-        return Reply(body=answer.body, media_type=_CSV, headers=private)
+        return Reply(body=answer.body, media_type=_CSV, headers=headers)
     data.transport.decode(answer.body, msgspec.Raw, endpoint)
-    return Reply(body=answer.body, headers=private)
+    return Reply(body=answer.body, headers=headers)
 
 
 class _Refusal(msgspec.Struct):
