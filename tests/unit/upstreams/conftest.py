@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -173,11 +175,11 @@ class Service:
 
 
 @asynccontextmanager
-async def running(url: str, clock: ManualClock, chain: ChainAccess | None, **changes: Any) -> AsyncIterator[Service]:
+async def running(url: str, clock: ManualClock, access: ChainAccess | None, **changes: Any) -> AsyncIterator[Service]:
     """The service on a database; its background tasks run only when a test says so."""
     loaded = load().settings
     settings: Settings = replace(loaded, database=replace(loaded.database, url=url), **changes)
-    upstreams = Upstreams.assembled(settings, clock, chain=chain)
+    upstreams = Upstreams.assembled(settings, clock, chain=access)
     steps, upstreams.steps = upstreams.steps, {}
     application = UpstreamApplication(
         upstreams.registry, limits=settings.limits, clock=clock, lifespan=lambda: upstreams.running(clock)
@@ -211,3 +213,31 @@ async def index(database: str) -> AsyncIterator[IndexRows]:
         yield rows
     finally:
         await rows.close()
+
+
+@pytest.fixture(scope="session")
+def recorded(golden: Path) -> dict[str, Any]:
+    """Every recorded upstream answer, by call."""
+    found: dict[str, Any] = json.loads((golden / "app" / "upstream.json").read_text())
+    return found
+
+
+def _kind(value: Any) -> str:
+    kinds = {bool: "boolean", int: "number", float: "number", str: "text", type(None): "null"}
+    return kinds.get(type(value), type(value).__name__)
+
+
+def differences(ours: Any, theirs: Any, place: str = "$") -> list[str]:
+    """Where our answer lacks a recorded member or has it of another kind; null fits anything."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        found = [f"{place}.{name} is missing" for name in theirs if name not in ours]
+        for name in theirs.keys() & ours.keys():
+            found += differences(ours[name], theirs[name], f"{place}.{name}")
+        return found
+    if isinstance(theirs, list) and isinstance(ours, list):
+        if theirs and not ours:
+            return []
+        return [text for one in ours for text in (differences(one, theirs[0], f"{place}[]") if theirs else [])]
+    if ours is None or theirs is None or _kind(ours) == _kind(theirs):
+        return []
+    return [f"{place} is {_kind(ours)}, recorded {_kind(theirs)}"]
