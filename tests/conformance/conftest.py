@@ -63,6 +63,7 @@ def _started(home: Path, profile: str, **settings: str) -> tuple[subprocess.Pope
         "listen.lcd": "0",
         "listen.grpc": "0",
         "listen.control": "0",
+        "listen.control": "0",
         **settings,
     }
     flags = [part for key, value in chosen.items() for part in ("--set", f"{key}={value}")]

@@ -32,7 +32,7 @@ NOW = 1_800_000_000
 @asynccontextmanager
 async def _market(url: str, seed: int) -> AsyncIterator[tuple[Settings, Nodes, int]]:
     settings = Settings(
-        listen=Listen(rpc=0, lcd=0, grpc=0),
+        listen=Listen(rpc=0, lcd=0, grpc=0, control=0),
         database=Database(url=url),
         devnet=DevnetSettings(seed=seed % 1000 + 1, seal="demand", block_interval_ms=0, market=True, history_days=1),
     )

@@ -20,7 +20,7 @@ from leasehold.devnet.genesis.market import market_genesis
 from leasehold.devnet.services import node_handlers
 from leasehold.devnet.state.versions import History, VersionedState
 
-_GENESIS = "genesis.json"
+GENESIS_FILE = "genesis.json"
 _STORE = "chain.sqlite"
 
 
@@ -55,14 +55,14 @@ class Devnet:
         document = genesis
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            kept = folder / _GENESIS
+            kept = folder / GENESIS_FILE
             if kept.exists():
                 document = kept.read_bytes()
         deployment = Deployment(identity)
         if document is None:
             document = market_genesis(deployment, keys=keys, time_ns=genesis_time_ns or clock.now_ns())
-        if folder is not None and not (folder / _GENESIS).exists():
-            (folder / _GENESIS).write_bytes(document)
+        if folder is not None and not (folder / GENESIS_FILE).exists():
+            (folder / GENESIS_FILE).write_bytes(document)
         store = BlockStore(":memory:" if folder is None else folder / _STORE, durable=durable)
         window = settings.devnet.pruning_window
         state = VersionedState(History(store.connection), window=window)
@@ -92,5 +92,5 @@ def forget(folder: Path | None) -> None:
     """Remove a chain from its folder; the next open begins it anew."""
     if folder is None:
         return
-    for name in (_GENESIS, _STORE, f"{_STORE}-wal", f"{_STORE}-shm"):
+    for name in (GENESIS_FILE, _STORE, f"{_STORE}-wal", f"{_STORE}-shm"):
         (folder / name).unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The development chain as a service: sealing, RPC with WebSocket, LCD and gRPC in one process."""
+"""The development chain as a service: sealing, RPC with WebSocket, LCD, gRPC and control in one process."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from pathlib import Path
 import uvloop
 
 from leasehold.core import logging
-from leasehold.core.clock import NANOSECONDS, Clock, SystemClock
+from leasehold.core.clock import NANOSECONDS, Clock
 from leasehold.core.errors import ConfigurationError
 from leasehold.core.progress import ProgressBar
 from leasehold.core.service_context import ServiceContext
 from leasehold.core.settings import Settings
 from leasehold.devnet.chain import Devnet, forget
 from leasehold.devnet.consensus.sealing import Sealer, SealMode
+from leasehold.devnet.control.clock import DevnetClock
+from leasehold.devnet.control.control import Control
+from leasehold.devnet.control.faults import Surfaces
+from leasehold.devnet.control.server import serving_control
 from leasehold.devnet.grpc.server import GrpcServer
 from leasehold.devnet.lcd.listener import listening
 from leasehold.devnet.lcd.server import Headers, LcdApplication
@@ -44,11 +48,25 @@ class Endpoints:
     rpc: str
     lcd: str
     grpc: str
+    control: str
 
 
 @asynccontextmanager
-async def serving(devnet: Devnet, settings: Settings, clock: Clock | None = None) -> AsyncIterator[Endpoints]:
-    """Serve an open chain and seal its blocks for as long as the context lasts."""
+async def serving(
+    devnet: Devnet,
+    settings: Settings,
+    clock: Clock | None = None,
+    *,
+    live: LiveMarket | None = None,
+    folder: Path | None = None,
+) -> AsyncIterator[Endpoints]:
+    """Serve an open chain and seal its blocks for as long as the context lasts.
+
+    `clock` is the chain's from now on, `live` its market, `folder` where it is kept.
+    """
+    if not isinstance(clock, DevnetClock):
+        clock = DevnetClock(clock or devnet.node.clock)
+    devnet.node.clock = clock
     host = settings.listen.host
     sealer = _sealer(devnet, settings)
     rpc = RpcServer(devnet.node, host, settings.port("rpc"))
@@ -60,7 +78,8 @@ async def serving(devnet: Devnet, settings: Settings, clock: Clock | None = None
         answer = await rpc.get(name, query)
         return answer.status, [(b"content-type", answer.content_type.encode())], answer.body
 
-    lcd = LcdApplication(devnet.registry, devnet.app.queries, clock or SystemClock(), rpc_on_lcd)
+    lcd = LcdApplication(devnet.registry, devnet.app.queries, clock, rpc_on_lcd)
+    control = Control(devnet, sealer, clock, live, folder, Surfaces(rpc, lcd))
     grpc_server = GrpcServer(
         devnet.registry,
         devnet.app.queries,
@@ -71,7 +90,10 @@ async def serving(devnet: Devnet, settings: Settings, clock: Clock | None = None
     )
     await rpc.start()
     try:
-        async with listening(lcd, host, settings.port("lcd")) as lcd_port:
+        async with (
+            listening(lcd, host, settings.port("lcd")) as lcd_port,
+            serving_control(control, settings.port("control")) as controlled,
+        ):
             await grpc_server.start()
             sealing = asyncio.create_task(sealer.run(), name="sealing")
             try:
@@ -81,6 +103,7 @@ async def serving(devnet: Devnet, settings: Settings, clock: Clock | None = None
                     rpc=f"http://{host}:{rpc.port}",
                     lcd=f"http://{host}:{lcd_port}",
                     grpc=f"{host}:{grpc_server.port}",
+                    control=controlled.url,
                 )
             finally:
                 sealing.cancel()
@@ -103,8 +126,8 @@ def _sealer(devnet: Devnet, settings: Settings) -> Sealer:
     return Sealer(devnet.node, mode=mode, interval_seconds=max(interval, 1) / 1000)
 
 
-def open_with_history(settings: Settings, folder: Path | None, clock: Clock) -> Devnet:
-    """Open the chain; a fresh one is given the configured days of market before it goes live.
+def open_with_history(settings: Settings, folder: Path | None, clock: DevnetClock) -> tuple[Devnet, LiveMarket | None]:
+    """Open the chain, with its market if it has one; a fresh chain is given the configured days before it goes live.
 
     A start that was cut short while it simulated begins anew: nobody has seen that chain yet.
     """
@@ -116,8 +139,9 @@ def open_with_history(settings: Settings, folder: Path | None, clock: Clock) -> 
         _log.warning("the history was cut short; simulating it anew", height=devnet.node.height)
         forget(folder)
         devnet = Devnet.open(settings, folder, clock=clock, genesis_time_ns=begin)
+    clock.not_before(devnet.node.time_ns)
     if not settings.devnet.market:
-        return devnet
+        return devnet, None
     market: Market | None = None
     if devnet.node.height == 0:
         market = Market(devnet, start=devnet.node.time_ns // NANOSECONDS)
@@ -125,8 +149,9 @@ def open_with_history(settings: Settings, folder: Path | None, clock: Clock) -> 
             simulate(devnet, market, clock.now_ns() // NANOSECONDS, bar.show)
         with devnet.node.store.transaction():
             devnet.node.store.put_meta(_HISTORY, b"told")
-    LiveMarket.resume(devnet, clock, market).attach()
-    return devnet
+    live = LiveMarket.resume(devnet, clock, market)
+    live.attach()
+    return devnet, live
 
 
 def run(context: ServiceContext) -> None:
@@ -139,12 +164,13 @@ async def _serve(context: ServiceContext) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    clock = SystemClock()
-    devnet = open_with_history(context.settings, context.home / "devnet", clock)
+    clock = DevnetClock()
+    folder = context.home / "devnet"
+    devnet, live = open_with_history(context.settings, folder, clock)
     try:
-        async with serving(devnet, context.settings) as endpoints:
-            context.ready(f"rpc {endpoints.rpc}, lcd {endpoints.lcd}, grpc {endpoints.grpc}")
-            _log.info("serving", height=devnet.node.height, rpc=endpoints.rpc, lcd=endpoints.lcd, grpc=endpoints.grpc)
+        async with serving(devnet, context.settings, clock, live=live, folder=folder) as at:
+            context.ready(f"control {at.control}, rpc {at.rpc}, lcd {at.lcd}, grpc {at.grpc}")
+            _log.info("serving", height=devnet.node.height, rpc=at.rpc, lcd=at.lcd, grpc=at.grpc, control=at.control)
             await stop.wait()
     finally:
         devnet.close()

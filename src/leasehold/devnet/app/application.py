@@ -42,6 +42,7 @@ _CONSENSUS_PARAMS = b"app/params"
 PANIC = Kind("undefined", 111222, "panic")
 
 Handler = Callable[[Context, Any], Any]
+Change = Callable[[Context], None]
 
 
 class _BlockRecord(msgspec.Struct, array_like=True):
@@ -94,6 +95,7 @@ class ChainApplication:
         self.queries = Queries(self, registry, answers)
         self._pending: Overlay | None = None
         self._prepared: Prepared | None = None
+        self._changes: list[Change] = []
         self._check = Overlay(state.head)
         if state.height:
             self._restore()
@@ -196,6 +198,8 @@ class ChainApplication:
         ctx = Context(overlay, block, Mode.BLOCK)
         overlay.set(_BLOCK, msgspec.msgpack.encode(_BlockRecord(block.height, block.time_ns, block.proposer)))
         self._ante.drop_expired(ctx)
+        while self._changes:
+            self._changes.pop(0)(ctx)
         for module in self._beginning:
             module.begin_block(ctx)
         events = _marked(ctx.events, "BeginBlock")
@@ -215,6 +219,24 @@ class ChainApplication:
             self.state.commit(self._prepared)
             self._prepared = None
         self._check = Overlay(self.state.head)
+
+    def before_next_block(self, change: Change) -> None:
+        """Run a change at the start of the next block; its events stand among that block's."""
+        self._changes.append(change)
+
+    def revert(self, height: int) -> None:
+        """Make a past height the latest; the caller commits the SQLite transaction."""
+        self.state.revert(height)
+        self.resume()
+
+    def resume(self) -> None:
+        """Stand where the state stands: nothing checked, nothing pending, the parameters of that height."""
+        self._check = Overlay(self.state.head)
+        self._pending = None
+        self._prepared = None
+        self._changes.clear()
+        if self.state.height:
+            self._restore()
 
     def query(self, path: str, data: bytes, height: int, prove: bool) -> abci.QueryResult:
         return self.queries.abci(path, data, height, prove)

@@ -229,6 +229,15 @@ class BlockStore:
             self.base = base
             self._forget_cached()
 
+    def hide(self, below: int) -> None:
+        """Look as if blocks below a height had been pruned; 0 shows them again."""
+        for recent in (self.block, self.validators, self.results):
+            recent.floor = below
+
+    def reload(self) -> None:
+        """Take note of contents that were put here from outside."""
+        self._forget()
+
     def revert(self, height: int) -> None:
         """Forget everything after a height; costs what is forgotten, not what is kept."""
         with self.transaction():

@@ -91,6 +91,8 @@ class Node:
         self._electorate = Electorate(genesis.chain_id, self.keys)
         # Addresses of held validators that are away: they neither vote nor propose.
         self.absent = self._electorate.absent
+        # Where a replica that stopped following would stand; None follows.
+        self.frozen: int | None = None
         self._listeners: list[Listener] = []
         self._unannounced: list[SealedBlock] = []
         self._seen: tuple[int, Commit] | None = None
@@ -109,8 +111,13 @@ class Node:
 
     @property
     def base(self) -> int:
-        """Lowest block kept."""
-        return self.store.base
+        """Lowest block kept, or shown."""
+        return max(self.store.base, self.store.block.floor)
+
+    @property
+    def shown_height(self) -> int:
+        """Height of the last block that readers of the node's services see."""
+        return self.height if self.frozen is None else min(self.frozen, self.height)
 
     @property
     def head(self) -> Head:
@@ -260,11 +267,15 @@ class Node:
 
     def revert(self, height: int) -> None:
         """Forget every block after `height`; the application reverts by itself, inside the same transaction."""
-        if not self.base <= height <= self.height:
-            raise InvalidInput(f"height {height} is not between {self.base} and {self.height}", field="height")
+        if not self.store.base <= height <= self.height:
+            raise InvalidInput(f"height {height} is not between {self.store.base} and {self.height}", field="height")
         with self.store.transaction():
             self.store.revert(height)
         self._unannounced = [sealed for sealed in self._unannounced if sealed.height <= height]
+        self.resume()
+
+    def resume(self) -> None:
+        """Stand where the store says the chain stands, with an empty mempool."""
         self.mempool.clear()
         self._seen = None
         self._head = stored_head(self.store, self.genesis)

@@ -9,16 +9,22 @@ T = TypeVar("T")
 
 
 class Recent(Generic[T]):
-    """The last values loaded by key. What is not there is not remembered: it may be there after the next block."""
+    """The last values loaded by key. What is not there is not remembered: it may be there after the next block.
 
-    __slots__ = ("_limit", "_load", "_values")
+    Keys below `floor` are hidden, as if they had been pruned.
+    """
+
+    __slots__ = ("_limit", "_load", "_values", "floor")
 
     def __init__(self, limit: int, load: Callable[[int], T | None]) -> None:
         self._limit = limit
         self._load = load
         self._values: dict[int, T] = {}
+        self.floor = 0
 
     def __call__(self, key: int) -> T | None:
+        if key < self.floor:
+            return None
         known = self._values.get(key)
         if known is not None:
             return known

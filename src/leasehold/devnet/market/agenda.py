@@ -144,7 +144,7 @@ class Agenda:
         model.script_market(moment, seconds, factor)
         model.script_market(moment + seconds + 6 * 3600, recovery, 1 / factor)
         for when in range(moment, moment + seconds + 3600, CRASH_STEP):
-            self._market.at(when, lambda _: None)
+            self._market.at(when, lambda _: self._market.feed_soon())
 
     # The end of a protocol.
 

@@ -17,7 +17,7 @@ _META = "market"
 # Blocks between two notes of where the prices stand; a restart continues from the last.
 NOTE_BLOCKS = 30
 # Livelier than history, so that a developer sees something happen.
-LIVE_RATES = Rates(openings=240, managements=240, lendings=120, stakings=60, session_seconds=0)
+LIVE_RATES = Rates(openings=240, managements=240, lendings=120, stakings=60, session_seconds=0, feed_seconds=60)
 _log = logging.get("market")
 
 
@@ -41,15 +41,14 @@ class LiveMarket:
         """Go on with a market, or take it up again where the chain's last note left it."""
         interval = max(1, devnet.settings.devnet.block_interval_ms) * 1_000_000
         if market is None:
-            market = Market(
-                devnet, start=max(devnet.node.time_ns, clock.now_ns()) // NANOSECONDS, rates=LIVE_RATES, fresh=False
-            )
-            note = devnet.node.store.meta(_META)
-            if note is not None:
-                market.model.set_prices(msgspec.json.decode(note, type=MarketNote).prices)
+            market = _taken_up(devnet, clock)
         else:
             market.quicken(LIVE_RATES)
         return cls(devnet, market, clock, interval)
+
+    def restart(self) -> None:
+        """Take the market up anew from the chain's note, after the chain was replaced by another."""
+        self.market = _taken_up(self.devnet, self.clock)
 
     def attach(self) -> None:
         """Start acting on every new block."""
@@ -76,3 +75,13 @@ class LiveMarket:
         store = self.devnet.node.store
         with store.transaction():
             store.put_meta(_META, msgspec.json.encode(MarketNote(self.market.model.prices())))
+
+
+def _taken_up(devnet: Devnet, clock: Clock) -> Market:
+    """A market on a chain that has one already, at the prices last noted."""
+    start = max(devnet.node.time_ns, clock.now_ns()) // NANOSECONDS
+    market = Market(devnet, start=start, rates=LIVE_RATES, fresh=False)
+    note = devnet.node.store.meta(_META)
+    if note is not None:
+        market.model.set_prices(msgspec.json.decode(note, type=MarketNote).prices)
+    return market

@@ -28,7 +28,7 @@ from leasehold.devnet.market.swaps import SwapDesk
 # Seconds between blocks while something is under way, and at the most.
 STEP_SECONDS = 5
 QUIET_SECONDS = 1800
-# Prices are kept fresh for this long after a feed; who acts on them wants them no older than the second.
+# A feed serves alarms for so long; who opens or closes something wants prices no older than the second.
 FRESH_SECONDS = 540
 RECENT_SECONDS = 60
 
@@ -39,12 +39,14 @@ Deed = Callable[[Context], "tuple[Hand, list[Any]] | None"]
 class Rates:
     """How often things happen, a day."""
 
-    openings: float = 21.0
-    managements: float = 22.0
-    lendings: float = 8.0
-    stakings: float = 6.0
+    openings: float = 17.0
+    managements: float = 17.0
+    lendings: float = 6.0
+    stakings: float = 5.0
     # Deeds gather in sessions this many seconds apart, so that what they set in motion shares its blocks.
     session_seconds: int = 7200
+    # Prices are fed this often even if nobody reads them.
+    feed_seconds: int = 3600
 
 
 @dataclass(slots=True)
@@ -151,7 +153,8 @@ class Market:
         wait = max(STEP_SECONDS, int(self.scene.chance.expovariate(per_day / DAY_SECONDS)))
 
         def repeat(ctx: Context) -> tuple[Hand, list[Any]] | None:
-            self._again(self.now, rate, deed)
+            # From when it was due rather than from the session it waited for, but never far behind.
+            self._again(max(now + wait, self.now - self.rates.session_seconds), rate, deed)
             return deed(ctx)
 
         self.at(self._session(now + wait), repeat)
@@ -202,7 +205,7 @@ class Market:
         deeds = self._due(ctx, now)
         packets = self.relayer.messages(ctx)
         alarms = [self.dispatcher.dispatch(contract) for contract in self.dispatcher.ready(_at(ctx, now_ns))]
-        if now - self._fed >= (RECENT_SECONDS if deeds else FRESH_SECONDS):
+        if now - self._fed >= self._patience(deeds, alarms):
             feeder, hand = self._feeders[self._turn], self._feeding[self._turn]
             self._turn = (self._turn + 1) % len(self._feeders)
             plan.txs.append(hand.sign(ctx, auth, [feeder.feed(spec) for spec in self.active]))
@@ -221,6 +224,15 @@ class Market:
             plan.txs.append(hand.sign(ctx, auth, messages))
         self._dispatch = plan.dispatch
         return plan
+
+    def _patience(self, deeds: list[Any], alarms: list[Any]) -> int:
+        """How old the last feed may be, in seconds, given what is about to read it."""
+        limits: list[int] = [
+            self.rates.feed_seconds,
+            *([RECENT_SECONDS] if deeds else ()),
+            *([FRESH_SECONDS] if alarms else ()),
+        ]
+        return min(limits)
 
     def learn(self, sealed: SealedBlock) -> None:
         """Take note of what became of the last plan."""

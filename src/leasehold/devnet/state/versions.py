@@ -133,6 +133,10 @@ class VersionedState:
         self._recent = recent
         self._window = window
         self._undo: OrderedDict[int, tuple[Writes, bytes]] = OrderedDict()
+        # The lowest height somebody may want to go back to soon; its undo records are kept however old.
+        self.pinned: int | None = None
+        # Heights below look pruned.
+        self.floor = 0
         self._views: dict[int, Overlay] = {}
         if history is not None and (last := history.last()) is not None:
             self.height, self.app_hash = last
@@ -142,10 +146,10 @@ class VersionedState:
     def first_height(self) -> int:
         """Lowest height whose state can be read."""
         if self._window:
-            return max(1, self.height - self._window + 1)
+            return max(1, self.height - self._window + 1, self.floor)
         if self._history is None:
-            return max(0, self.height - len(self._undo))
-        return 0
+            return max(0, self.height - len(self._undo), self.floor)
+        return self.floor
 
     def prepare(self, height: int, writes: Writes) -> Prepared:
         """What a block's writes come to, with the app hash after them; nothing is applied yet."""
@@ -164,7 +168,7 @@ class VersionedState:
                 head.set(key, value)
         self._undo[block.height] = (undo, self.app_hash)
         self.height, self.app_hash = block.height, block.app_hash
-        while len(self._undo) > self._recent:
+        while len(self._undo) > self._recent and (self.pinned is None or next(iter(self._undo)) <= self.pinned):
             oldest, _ = self._undo.popitem(last=False)
             self._views.pop(oldest - 1, None)
         for view in self._views.values():
@@ -192,6 +196,17 @@ class VersionedState:
         if self._history is None:
             raise MissingHeight(f"state of height {height} is not kept")
         return PastView(self._history, height)
+
+    def reload(self) -> None:
+        """Take the head from the history anew, after its contents were put there from outside."""
+        last = None if self._history is None else self._history.last()
+        if self._history is None or last is None:
+            raise MissingHeight("there is no history to load the state from")
+        self.height, self.app_hash = last
+        self.head = OrderedMap()
+        self.head.load(self._history.iterate(b"", None, self.height, reverse=False))
+        self._undo.clear()
+        self._views.clear()
 
     def revert(self, height: int) -> None:
         """Make a past height the head again; the caller commits the SQLite transaction."""

@@ -1,0 +1,314 @@
+"""What can be done to a development chain from outside of it; the same for Python, HTTP and the command line."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from leasehold.chain.comet.blocks import tx_hash
+from leasehold.core.addresses import Bech32Prefixes, InvalidAddress
+from leasehold.core.clock import NANOSECONDS, rfc3339
+from leasehold.core.errors import Conflict, InvalidInput, LeaseholdError, NotFound, Unavailable
+from leasehold.devnet.app.abci import TxResult
+from leasehold.devnet.app.coins import Coin
+from leasehold.devnet.app.context import Context
+from leasehold.devnet.chain import Devnet
+from leasehold.devnet.consensus.node import SealedBlock
+from leasehold.devnet.consensus.sealing import Sealer
+from leasehold.devnet.control.assets import Assets
+from leasehold.devnet.control.clock import DevnetClock
+from leasehold.devnet.control.dumps import Dumps
+from leasehold.devnet.control.faults import Faults, Surfaces
+from leasehold.devnet.genesis.document import wallet
+from leasehold.devnet.market.hands import Hand
+from leasehold.devnet.market.live import LiveMarket
+from leasehold.devnet.market.market import MarketState
+from leasehold.devnet.market.relay import Fault
+
+MOST_BLOCKS = 100_000
+MOST_SNAPSHOTS = 64
+LONGEST_SECONDS = 100 * 365 * 86_400
+# An oracle averages over the last minutes: so many feeds, so many seconds apart, make a new price the price.
+SETTLING_FEEDS, SETTLING_SECONDS = 14, 50
+# Balances are set through this module account, which may mint and burn.
+_MINT = "transfer"
+_SLICE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A moment to go back to."""
+
+    id: str
+    height: int
+    clock_ns: int
+    waiting: tuple[bytes, ...]
+    market: MarketState | None
+
+
+@dataclass(frozen=True, slots=True)
+class Funding:
+    """A delivered transaction of the faucet."""
+
+    hash: str
+    height: int
+
+
+@dataclass(slots=True)
+class Control:
+    """Control over an open chain, its sealer, its clock and its market; `folder` is where dumps may be kept."""
+
+    devnet: Devnet
+    sealer: Sealer
+    clock: DevnetClock
+    live: LiveMarket | None = None
+    folder: Path | None = None
+    surfaces: Surfaces = field(default_factory=Surfaces)
+    faults: Faults = field(init=False)
+    dumps: Dumps = field(init=False)
+    assets: Assets = field(init=False)
+    _snapshots: dict[str, Snapshot] = field(default_factory=dict, init=False)
+    _taken: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.faults = Faults(self.devnet, self.surfaces)
+        self.dumps = Dumps(self.devnet, self.folder)
+        self.assets = Assets(self.devnet.settings.identity)
+
+    # Blocks and time.
+
+    def mine(self, blocks: int = 1, interval_seconds: int | None = None) -> SealedBlock:
+        """Seal blocks now, so many seconds of chain time apart, or as the clock goes; returns the last."""
+        _check_mining(blocks, interval_seconds)
+        sealed = self._seal(interval_seconds)
+        for _ in range(blocks - 1):
+            sealed = self._seal(interval_seconds)
+        return sealed
+
+    async def mine_politely(self, blocks: int = 1, interval_seconds: int | None = None) -> int:
+        """As `mine`, letting others have their turn meanwhile; returns the height reached."""
+        _check_mining(blocks, interval_seconds)
+        for start in range(0, blocks, _SLICE):
+            self.mine(min(_SLICE, blocks - start), interval_seconds)
+            await asyncio.sleep(0)
+        return self.devnet.node.height
+
+    def _seal(self, interval_seconds: int | None) -> SealedBlock:
+        node = self.devnet.node
+        if interval_seconds is None or node.height == 0:
+            return node.seal()
+        moment = node.time_ns + interval_seconds * NANOSECONDS
+        # The clock goes on from there, or blocks sealed by it would stand still until it catches up.
+        self.clock.not_before(moment)
+        return node.seal(moment)
+
+    def advance(self, seconds: int) -> SealedBlock:
+        """Move the clock forward and seal a block there."""
+        if not 1 <= seconds <= LONGEST_SECONDS:
+            raise InvalidInput("time goes forward, a hundred years at most; a snapshot takes it back", field="seconds")
+        self.clock.not_before(self.devnet.node.time_ns)
+        self.clock.advance(seconds)
+        return self.devnet.node.seal()
+
+    def set_time(self, now_ns: int) -> SealedBlock:
+        """Say what time it is, no earlier than the last block, and seal a block there."""
+        if now_ns <= self.devnet.node.time_ns:
+            last = rfc3339(self.devnet.node.time_ns, digits="seconds")
+            raise InvalidInput(f"the chain is at {last}; a snapshot takes it back", field="time")
+        self.clock.set(now_ns)
+        return self.devnet.node.seal()
+
+    def pause(self) -> None:
+        """Seal nothing until resumed, except what is asked for here."""
+        self.sealer.pause()
+
+    def resume(self) -> None:
+        self.sealer.resume()
+
+    # Money.
+
+    def fund(self, address: str, coins: Sequence[str]) -> Funding:
+        """Send coins from the faucet in a transaction of its own, and seal the block that delivers it."""
+        self._account(address)
+        amounts: dict[str, int] = {}
+        for text in coins:
+            denom, amount = self.assets.coin(text)
+            amounts[denom] = amounts.get(denom, 0) + amount
+        if not amounts or not all(amounts.values()):
+            raise InvalidInput("give at least one coin, none of them zero", field="coins")
+        hand = self._faucet()
+        paid = [{"denom": denom, "amount": str(amount)} for denom, amount in sorted(amounts.items())]
+        message = hand.message(
+            "cosmos.bank.v1beta1.MsgSend", from_address=hand.address, to_address=address, amount=paid
+        )
+        tx = self._submit(hand, message)
+        sealed = self.devnet.node.seal()
+        if tx not in sealed.block.txs:
+            raise Unavailable("the faucet's transaction did not fit into the block", hint="try again")
+        self._require(sealed.results.tx_results[sealed.block.txs.index(tx)])
+        return Funding(tx_hash(tx).hex().upper(), sealed.height)
+
+    def _faucet(self) -> Hand:
+        identity = self.devnet.settings.identity
+        owner = wallet("faucet", identity.prefix, identity.namespace)
+        return Hand(owner, self.devnet.registry, identity.base_denom, self.devnet.node.chain_id)
+
+    def _submit(self, hand: Hand, message: object) -> bytes:
+        app, node = self.devnet.app, self.devnet.node
+        if len(node.mempool):
+            # Whatever the faucet's owner may have sent on their own comes first.
+            node.seal()
+        tx = hand.sign(app.context(), app.modules.auth, [message], gas=300_000)
+        self._require(node.submit(tx))
+        return tx
+
+    @staticmethod
+    def _require(result: TxResult) -> None:
+        if result.code:
+            raise Conflict(f"the faucet's transaction was refused: {result.log}")
+
+    def set_balance(self, address: str, coin: str) -> int:
+        """Make an account hold exactly this much of a coin, minting or burning the difference; returns the height."""
+        owner = self._account(address)
+        denom, amount = self.assets.coin(coin)
+        self.devnet.app.before_next_block(lambda ctx: self._change(ctx, owner, denom, amount))
+        return self.devnet.node.seal().height
+
+    def _change(self, ctx: Context, owner: bytes, denom: str, amount: int) -> None:
+        bank, auth = self.devnet.app.modules.bank, self.devnet.app.modules.auth
+        held = bank.balance(ctx, owner, denom)
+        mint = auth.module_account(ctx, _MINT)
+        if amount > held:
+            more = (Coin(denom, amount - held),)
+            bank.mint(ctx, _MINT, more)
+            bank.send(ctx, mint, owner, more)
+        elif amount < held:
+            less = (Coin(denom, held - amount),)
+            bank.send(ctx, owner, mint, less)
+            bank.burn(ctx, _MINT, less)
+
+    def _account(self, address: str) -> bytes:
+        try:
+            return Bech32Prefixes(self.devnet.settings.identity.prefix).account_bytes(address)
+        except InvalidAddress as error:
+            raise InvalidInput(error.message, field="address") from None
+
+    # Prices.
+
+    def set_price(self, ticker: str, usd: float, *, settle: bool = False) -> dict[str, float]:
+        """Make the market's price what is said; feeders carry it to the oracles, which average over minutes.
+
+        `settle` seals blocks ahead until the oracles have taken the new price over. Returns all prices.
+        """
+        market = self._market().market
+        if ticker not in market.model.tickers:
+            known = ", ".join(market.model.tickers)
+            raise NotFound(f"no asset is called {ticker}", hint=f"there are: {known}")
+        if not 1e-9 <= usd <= 1e9:
+            raise InvalidInput("a price is between a billionth of a dollar and a billion", field="usd")
+        market.model.set_price(ticker, usd)
+        market.feed_soon()
+        for _ in range(SETTLING_FEEDS if settle else 0):
+            self._seal(SETTLING_SECONDS)
+            market.model.set_price(ticker, usd)
+            market.feed_soon()
+        return market.model.prices()
+
+    def _market(self) -> LiveMarket:
+        if self.live is None:
+            raise Unavailable("this chain has no market", hint="set devnet.market to true")
+        return self.live
+
+    def fail_next_packet(self, kind: str, outcome: str) -> None:
+        """Let the next packet of a kind (transfer or tx) to a DEX end in an error or a timeout."""
+        if kind not in ("transfer", "tx") or outcome not in ("error", "timeout"):
+            raise InvalidInput("a packet is a transfer or a tx, and ends in an error or a timeout", field="packet")
+        self._market().market.relayer.faults.append(Fault(kind, outcome))
+
+    # Going back.
+
+    def snapshot(self) -> Snapshot:
+        """Remember this moment: state, blocks, mempool, clock and market."""
+        node = self.devnet.node
+        if node.height == 0:
+            raise Conflict("there is no block yet to come back to", hint="seal one first")
+        if len(self._snapshots) >= MOST_SNAPSHOTS:
+            raise Conflict(f"{MOST_SNAPSHOTS} snapshots are kept already", hint="revert to one, or forget some")
+        self._taken += 1
+        taken = Snapshot(
+            id=f"s{self._taken}",
+            height=node.height,
+            clock_ns=self.clock.now_ns(),
+            waiting=tuple(node.mempool.first(len(node.mempool))),
+            market=self.live.market.state() if self.live is not None else None,
+        )
+        self._snapshots[taken.id] = taken
+        self._pin()
+        return taken
+
+    @property
+    def snapshots(self) -> list[Snapshot]:
+        return list(self._snapshots.values())
+
+    def revert(self, id_: str) -> Snapshot:
+        """Go back to a snapshot; it stays, so that one can go back again, and later ones are gone."""
+        wanted = self._find(id_)
+        node = self.devnet.node
+        with node.store.transaction():
+            node.revert(wanted.height)
+            self.devnet.app.revert(wanted.height)
+        self.clock.set(wanted.clock_ns)
+        if self.live is not None and wanted.market is not None:
+            self.live.market.restore(wanted.market)
+        for tx in wanted.waiting:
+            node.submit(tx)
+        for later in list(self._snapshots)[list(self._snapshots).index(id_) + 1 :]:
+            del self._snapshots[later]
+        self._pin()
+        return wanted
+
+    def forget(self, id_: str) -> None:
+        """Forget a snapshot."""
+        del self._snapshots[self._find(id_).id]
+        self._pin()
+
+    def _find(self, id_: str) -> Snapshot:
+        try:
+            return self._snapshots[id_]
+        except KeyError:
+            known = ", ".join(self._snapshots) or "none"
+            raise NotFound(f"no snapshot is called {id_}", hint=f"there are: {known}") from None
+
+    def _pin(self) -> None:
+        heights = [snapshot.height for snapshot in self._snapshots.values()]
+        self.devnet.app.state.pinned = min(heights, default=None)
+
+    # Dumps.
+
+    def dump(self, name: str) -> int:
+        """Put the chain aside under a name; returns the size in bytes."""
+        if self.live is not None:
+            self.live.note()
+        return self.dumps.save(name, self.clock.now_ns())
+
+    def load(self, name: str) -> int:
+        """Take up a chain that was put aside; returns its height. Snapshots and faults end."""
+        self.faults.clear()
+        self.clock.set(self.dumps.load(name))
+        self._snapshots.clear()
+        self._pin()
+        if self.live is not None:
+            try:
+                self.live.restart()
+            except LeaseholdError as error:
+                raise Unavailable(f"the market could not be taken up again: {error.message}") from None
+        return self.devnet.node.height
+
+
+def _check_mining(blocks: int, interval_seconds: int | None) -> None:
+    if not 1 <= blocks <= MOST_BLOCKS:
+        raise InvalidInput(f"from 1 to {MOST_BLOCKS} blocks can be sealed at once", field="blocks")
+    if interval_seconds is not None and not 1 <= interval_seconds <= LONGEST_SECONDS:
+        raise InvalidInput("blocks are a second to a hundred years apart", field="interval_seconds")
