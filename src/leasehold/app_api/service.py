@@ -14,6 +14,7 @@ from leasehold.app_api.app import App
 from leasehold.app_api.cells import Cell
 from leasehold.app_api.gating.first import first_documents, first_locales
 from leasehold.app_api.gating.store import GatedStore
+from leasehold.app_api.live.endpoint import Live
 from leasehold.app_api.refresh import Graph
 from leasehold.app_api.schedule import refresh_head, refreshers
 from leasehold.app_api.tracking import tracker
@@ -39,7 +40,7 @@ _log = logging.get("app-api")
 
 
 @asynccontextmanager
-async def running(app: App, metrics: Metrics) -> AsyncIterator[Graph]:
+async def running(app: App, metrics: Metrics, live: Live | None = None) -> AsyncIterator[Graph]:
     """Connect an application API and keep it fresh for as long as the context lasts."""
     settings = app.settings
     async with AsyncExitStack() as stack:
@@ -51,9 +52,12 @@ async def running(app: App, metrics: Metrics) -> AsyncIterator[Graph]:
         app.database = database
         app.gated_store = GatedStore(database)
         await import_first(app)
-        graph = Graph(refreshers(app), clock=app.clock, metrics=metrics)
+        work = [*refreshers(app), live.refresher()] if live else refreshers(app)
+        graph = Graph(work, clock=app.clock, metrics=metrics)
         _publish_ages(app, metrics)
         await stack.enter_async_context(graph.running())
+        if live is not None:
+            await stack.enter_async_context(live.running())
         hint = asyncio.Event()
         await stack.enter_async_context(_background(_follow(app, graph, hint), "follow-head"))
         await stack.enter_async_context(_background(_listen(app, hint), "block-hints"))
@@ -126,10 +130,11 @@ def application(settings: Settings, clock: Clock | None = None) -> Application:
     used = clock or SystemClock()
     app = assemble(settings, used)
     metrics = Metrics()
+    live = Live(app, metrics)
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
-        async with running(app, metrics):
+        async with running(app, metrics, live):
             yield
 
     return Application(
@@ -139,6 +144,7 @@ def application(settings: Settings, clock: Clock | None = None) -> Application:
         metrics=metrics,
         clock=used,
         cors_origins=settings.app_api.cors_origins,
+        websockets=live.endpoints,
         lifespan=lifespan,
     )
 

@@ -126,7 +126,9 @@ class AppApi:
     dispatcher_contract: str = setting("", "address of the reward dispatcher; empty: the platform's treasury")
     gated_folder: str = setting("", "folder of gated configuration for an empty database; empty: the devnet's")
     gas_multiplier: str = setting("3.5", "factor clients apply to simulated gas")
-    cors_origins: tuple[str, ...] = setting(("*",), "origins allowed to call the API")
+    cors_origins: tuple[str, ...] = setting(("*",), "origins allowed to call the API and to open its WebSocket")
+    websocket_connections: int = setting(20_000, "most WebSocket connections per process")
+    websocket_per_client: int = setting(100, "most WebSocket connections per client address")
 
 
 @dataclass(frozen=True, slots=True)

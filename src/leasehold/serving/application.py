@@ -240,13 +240,15 @@ class Application:
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         endpoint = self.websockets.get(scope["path"])
         socket = WebSocket(scope, receive, send)
-        if endpoint is None:
-            answer = problem_answer(problem_of(NotFound("no such path")), self.dialect)
-            await receive()
+        try:
+            if endpoint is None:
+                raise NotFound("no such path")
+            await endpoint(socket)
+        except LeaseholdError as error:
+            # An endpoint raises before it accepts; afterwards it tells its client itself.
+            answer = problem_answer(problem_of(error), self.dialect)
             await send({"type": "websocket.http.response.start", "status": answer.status, "headers": answer.headers})
             await send({"type": "websocket.http.response.body", "body": answer.body})
-            return
-        await endpoint(socket)
 
 
 class _Sender:

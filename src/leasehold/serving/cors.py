@@ -24,6 +24,10 @@ class Cors:
         self.any = "*" in allowed
         self._origins = {origin.encode("latin-1") for origin in allowed}
 
+    def allows(self, origin: bytes) -> bool:
+        """Whether pages of this origin may call."""
+        return self.any or origin in self._origins
+
     def headers(self, origin: bytes | None) -> Headers:
         """Headers of any answer to a request with this Origin."""
         if self.any:

@@ -1,139 +1,127 @@
-"""The base of the stream hub: a payload is encoded once and goes to every subscriber of its topic.
+"""Topics and who listens to them: what is published is finished bytes, made once however many listen.
 
-A subscriber has a bounded queue. One that does not keep up loses the oldest of what waits for it and is told, in the
-stream, that it lagged and by how much; it can never make the publisher wait or grow without bound.
+Publishing never waits for a listener. A large audience is served in slices, so that the event loop gets to everything
+else every few milliseconds.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+import time
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Protocol
 
-import msgspec
-
+from leasehold.core.errors import NotReady
 from leasehold.core.metrics import Metrics
 
-QUEUE_LENGTH = 256
-_encoder = msgspec.json.Encoder()
-
+# Longest the publisher keeps the event loop to itself, and how many deliveries pass between looks at the clock.
+SLICE_SECONDS = 0.002
+LOOK_EVERY = 32
 Topic = Hashable
 
 
-class Lagged(msgspec.Struct, frozen=True):
-    """Says that `missed` messages were dropped for this subscriber."""
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A finished frame with its place in its topic's order; of `latest_only` ones a newer replaces one that waits."""
 
-    missed: int
+    seq: int
+    frame: bytes
+    latest_only: bool = False
 
 
-class Subscriber:
-    """One receiving end: an async iterator of encoded payloads and of `Lagged` notices."""
+class Listener(Protocol):
+    """A receiving end."""
 
-    def __init__(self, *, length: int, dropped: Callable[[int], None]) -> None:
-        self.topics: set[Topic] = set()
-        self._waiting: deque[bytes] = deque()
-        self._length = length
-        self._missed = 0
-        self._dropped = dropped
-        self._wake = asyncio.Event()
-        self._closed = False
-
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def offer(self, payload: bytes) -> None:
-        """Queue a payload; when full, the oldest makes room."""
-        if len(self._waiting) >= self._length:
-            self._waiting.popleft()
-            self._missed += 1
-            self._dropped(1)
-        self._waiting.append(payload)
-        self._wake.set()
-
-    def close(self) -> None:
-        """End the stream after what is queued."""
-        self._closed = True
-        self._wake.set()
-
-    async def __aiter__(self) -> AsyncIterator[bytes | Lagged]:
-        while True:
-            if self._missed:
-                missed, self._missed = self._missed, 0
-                yield Lagged(missed)
-            elif self._waiting:
-                yield self._waiting.popleft()
-            elif self._closed:
-                return
-            else:
-                self._wake.clear()
-                await self._wake.wait()
+    def deliver(self, topic: Topic, item: Item) -> None:
+        """Take an item without waiting."""
+        ...
 
 
 class Hub:
-    """Topics and who listens to them, within one event loop."""
+    """Topics and their listeners within one event loop, and how many connections there may be."""
 
-    def __init__(self, metrics: Metrics, *, queue_length: int = QUEUE_LENGTH, max_subscribers: int = 10_000) -> None:
-        self._topics: dict[Topic, set[Subscriber]] = {}
-        self._subscribers: set[Subscriber] = set()
-        self._queue_length = queue_length
-        self._max_subscribers = max_subscribers
-        self._published = metrics.counter("stream_published", "Payloads published to the hub")
-        self._delivered = metrics.counter("stream_delivered", "Payloads queued for subscribers")
-        self._dropped = metrics.counter("stream_dropped", "Payloads dropped because a subscriber lagged")
-        self._open = metrics.gauge("stream_subscribers", "Open subscriptions")
+    def __init__(
+        self,
+        metrics: Metrics,
+        *,
+        max_connections: int = 10_000,
+        per_client: int = 100,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.max_connections = max_connections
+        self.per_client = per_client
+        self._topics: dict[Topic, set[Listener]] = {}
+        self._clients: dict[str, int] = {}
+        self._connections = 0
+        self._monotonic = monotonic
+        self._published = metrics.counter("stream_published", "Items published")
+        self._delivered = metrics.counter("stream_delivered", "Deliveries of items to listeners")
+        self._refused = metrics.counter("stream_refused", "Connections refused", ("reason",))
+        self._seconds = metrics.histogram("stream_publish_seconds", "Time one publication took")
+        metrics.gauge("stream_connections", "Open connections").set_function(lambda: self._connections)
+        metrics.gauge("stream_topics", "Topics somebody listens to").set_function(lambda: len(self._topics))
 
     @property
-    def is_full(self) -> bool:
-        return len(self._subscribers) >= self._max_subscribers
+    def connections(self) -> int:
+        return self._connections
 
     @contextmanager
-    def subscriber(self) -> Iterator[Subscriber]:
-        """A subscriber without topics yet; gone from every topic when the context ends."""
-        one = Subscriber(length=self._queue_length, dropped=self._dropped.inc)
-        self._subscribers.add(one)
-        self._open.set(len(self._subscribers))
+    def connection(self, client: str | None) -> Iterator[None]:
+        """Count a connection while the context lasts; NotReady above a cap. A client of None is never counted alone."""
+        if self._connections >= self.max_connections:
+            self._refused.labels("process").inc()
+            raise NotReady("Too many WebSocket connections")
+        if client is not None and self._clients.get(client, 0) >= self.per_client:
+            self._refused.labels("client").inc()
+            raise NotReady("Too many WebSocket connections from this address")
+        self._connections += 1
+        if client is not None:
+            self._clients[client] = self._clients.get(client, 0) + 1
         try:
-            yield one
+            yield
         finally:
-            for topic in list(one.topics):
-                self.unsubscribe(one, topic)
-            self._subscribers.discard(one)
-            self._open.set(len(self._subscribers))
+            self._connections -= 1
+            if client is not None:
+                left = self._clients[client] - 1
+                if left:
+                    self._clients[client] = left
+                else:
+                    del self._clients[client]
 
-    def subscribe(self, one: Subscriber, topic: Topic) -> None:
-        self._topics.setdefault(topic, set()).add(one)
-        one.topics.add(topic)
+    def join(self, topic: Topic, listener: Listener) -> None:
+        """Deliver a topic's items to a listener from now on."""
+        self._topics.setdefault(topic, set()).add(listener)
 
-    def unsubscribe(self, one: Subscriber, topic: Topic) -> None:
-        one.topics.discard(topic)
+    def leave(self, topic: Topic, listener: Listener) -> None:
         listeners = self._topics.get(topic)
         if listeners is not None:
-            listeners.discard(one)
+            listeners.discard(listener)
             if not listeners:
                 del self._topics[topic]
 
     def listeners(self, topic: Topic) -> int:
-        """How many subscribers a topic has; work for a topic without any can be spared."""
+        """How many listen; work for a topic without any can be spared."""
         return len(self._topics.get(topic, ()))
 
     def topics(self) -> list[Topic]:
         return list(self._topics)
 
-    def publish(self, topic: Topic, message: bytes | Any) -> int:
-        """Send a message (bytes, or a value encoded as JSON once) to a topic; returns how many got it."""
+    async def publish(self, topic: Topic, item: Item) -> int:
+        """Deliver an item to everybody who listens now; returns to how many."""
         listeners = self._topics.get(topic)
         if not listeners:
             return 0
-        payload = message if isinstance(message, bytes) else _encoder.encode(message)
-        for one in listeners:
-            one.offer(payload)
+        # Whoever joins or leaves while a large audience is served changes the set, not this round.
+        audience = tuple(listeners)
+        started = sliced = self._monotonic()
+        for number, listener in enumerate(audience, 1):
+            listener.deliver(topic, item)
+            if number % LOOK_EVERY == 0 and self._monotonic() - sliced > SLICE_SECONDS:
+                await asyncio.sleep(0)
+                sliced = self._monotonic()
         self._published.inc()
-        self._delivered.inc(len(listeners))
-        return len(listeners)
-
-    def close(self) -> None:
-        """End every stream after what is queued for it."""
-        for one in self._subscribers:
-            one.close()
+        self._delivered.inc(len(audience))
+        self._seconds.observe(self._monotonic() - started)
+        return len(audience)

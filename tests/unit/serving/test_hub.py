@@ -1,65 +1,90 @@
-"""The stream hub: encoded once, bounded for everyone, honest about what was dropped."""
+"""The stream hub: one frame for everyone, slices for large audiences, caps that are exact."""
 
 from __future__ import annotations
 
 import asyncio
 
+import pytest
+
+from leasehold.core.errors import NotReady
 from leasehold.core.metrics import Metrics
-from leasehold.serving.hub import Hub, Lagged
+from leasehold.serving.hub import SLICE_SECONDS, Hub, Item, Topic
 
 
-async def test_every_subscriber_of_a_topic_gets_the_same_bytes() -> None:
-    """A value is encoded once: subscribers share one payload object; other topics get nothing."""
+class Ear:
+    """A listener that remembers."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[Topic, Item]] = []
+
+    def deliver(self, topic: Topic, item: Item) -> None:
+        self.heard.append((topic, item))
+
+
+async def test_every_listener_of_a_topic_gets_the_same_item() -> None:
+    """An item is one object for all listeners of its topic; other topics get nothing."""
     hub = Hub(Metrics())
-    with hub.subscriber() as one, hub.subscriber() as two, hub.subscriber() as other:
-        hub.subscribe(one, "prices")
-        hub.subscribe(two, "prices")
-        hub.subscribe(other, ("balances", "chain1a"))
-        assert hub.publish("prices", {"a": 1}) == 2
-        hub.close()
-        received = [[payload async for payload in each] for each in (one, two, other)]
-    assert received == [[b'{"a":1}'], [b'{"a":1}'], []]
-    assert received[0][0] is received[1][0]
+    one, two, other = Ear(), Ear(), Ear()
+    hub.join("prices", one)
+    hub.join("prices", two)
+    hub.join("leases", other)
+    item = Item(1, b"frame")
+    assert await hub.publish("prices", item) == 2
+    assert one.heard == two.heard == [("prices", item)]
+    assert other.heard == []
 
 
-async def test_a_slow_subscriber_is_told_that_it_lagged() -> None:
-    """A full queue drops its oldest, and the stream says how many before it goes on."""
-    metrics = Metrics()
-    hub = Hub(metrics, queue_length=3)
-    with hub.subscriber() as slow:
-        hub.subscribe(slow, "t")
-        for number in range(10):
-            hub.publish("t", number)
-        assert len(slow) == 3
-        hub.close()
-        assert [item async for item in slow] == [Lagged(7), b"7", b"8", b"9"]
-    assert b"leasehold_stream_dropped_total 7.0" in metrics.exposition()
-    assert b"leasehold_stream_delivered_total 10.0" in metrics.exposition()
-
-
-async def test_a_waiting_subscriber_wakes() -> None:
-    """Who waits gets a payload as soon as it is published."""
+async def test_nothing_of_a_gone_listener_stays() -> None:
+    """A topic without listeners vanishes, and publishing to it does nothing."""
     hub = Hub(Metrics())
-    with hub.subscriber() as one:
-        hub.subscribe(one, "t")
-        stream = aiter(one)
-        waiting = asyncio.ensure_future(anext(stream))
-        await asyncio.sleep(0)
-        assert not waiting.done()
-        hub.publish("t", b"raw")
-        assert await waiting == b"raw"
+    ear = Ear()
+    hub.join("a", ear)
+    hub.leave("a", ear)
+    hub.leave("a", ear)
+    assert (hub.topics(), hub.listeners("a"), await hub.publish("a", Item(1, b""))) == ([], 0, 0)
 
 
-async def test_nothing_of_a_gone_subscriber_stays() -> None:
-    """Leaving the context removes it from every topic, and topics without listeners vanish."""
+async def test_a_large_audience_is_served_in_slices() -> None:
+    """Others get their turn while a publication goes on; who leaves meanwhile disturbs nobody."""
+    now = [0.0]
+
+    class Slow(Ear):
+        def deliver(self, topic: Topic, item: Item) -> None:
+            super().deliver(topic, item)
+            now[0] += SLICE_SECONDS / 10
+
+    hub = Hub(Metrics(), monotonic=lambda: now[0])
+    ears = [Slow() for _ in range(200)]
+    for ear in ears:
+        hub.join("t", ear)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+            if turns == 1:
+                hub.leave("t", ears[0])
+
+    task = asyncio.create_task(others())
+    assert await hub.publish("t", Item(1, b"x")) == 200
+    task.cancel()
+    assert turns >= 3
+    assert all(len(ear.heard) == 1 for ear in ears)
+
+
+def test_connections_are_capped_per_process_and_per_client() -> None:
+    """The cap itself is reached, one more is refused, and who leaves makes room; an exempt client is only counted."""
     metrics = Metrics()
-    hub = Hub(metrics, max_subscribers=1)
-    with hub.subscriber() as one:
-        hub.subscribe(one, "a")
-        hub.subscribe(one, "b")
-        hub.unsubscribe(one, "b")
-        assert (hub.listeners("a"), hub.listeners("b"), hub.is_full) == (1, 0, True)
-    assert hub.topics() == []
-    assert not hub.is_full
-    assert hub.publish("a", b"x") == 0
-    assert b"leasehold_stream_subscribers 0.0" in metrics.exposition()
+    hub = Hub(metrics, max_connections=3, per_client=1)
+    with hub.connection("a"):
+        with pytest.raises(NotReady, match="this address"), hub.connection("a"):
+            pass
+        with hub.connection(None), hub.connection(None):
+            assert hub.connections == 3
+            with pytest.raises(NotReady, match=r"connections$"), hub.connection("b"):
+                pass
+    with hub.connection("a"):
+        assert hub.connections == 1
+    assert b'leasehold_stream_refused_total{reason="client"} 1.0' in metrics.exposition()

@@ -1,0 +1,1 @@
+"""The application WebSocket: live prices, leases, lender positions, balances and transfers."""

@@ -1,0 +1,148 @@
+"""What happened in the newest blocks, as far as streams care: which contracts acted and which addresses were named.
+
+It is derived from block results alone, so every process that reads the same chain has the same journal, and one that
+just started reads as far back as a client needs (ADR 10).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
+from typing import Protocol
+
+from leasehold.app_api.live.sequence import Gone
+from leasehold.chain.client import wire
+from leasehold.chain.client.blocks import FetchedBlock
+from leasehold.chain.client.errors import HeightNotReached, PrunedHistory
+from leasehold.core.clock import NANOSECONDS
+
+# Clients are promised ten minutes; a little more lets one that reconnects slowly in as well.
+REPLAY_SECONDS = 900
+MOST_BLOCKS = 4096
+BATCH = 16
+_CONTRACT_EVENTS = frozenset(("wasm", "execute", "instantiate", "reply", "sudo", "migrate"))
+_CONTRACT_NAMES = frozenset(("_contract_address", "contract_address"))
+_SHORTEST_ADDRESS = 38
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """One block: contracts by the order in which they first acted, every address it names, and its transactions."""
+
+    height: int
+    time_ns: int
+    contracts: dict[str, int]
+    named: frozenset[str]
+    transactions: dict[str, str | None]
+
+
+class Blocks(Protocol):
+    """Where blocks come from."""
+
+    async def blocks(self, first: int, count: int) -> list[FetchedBlock]: ...
+
+
+def notes_of(block: FetchedBlock, prefix: str) -> Notes:
+    """What a block's results say; `prefix` is that of the chain's addresses."""
+    contracts: dict[str, int] = {}
+    named: set[str] = set()
+    start = prefix + "1"
+    for event in _events(block.results):
+        acts = event.type in _CONTRACT_EVENTS or event.type.startswith("wasm-")
+        for attribute in event.attributes:
+            value = attribute.value
+            if not value.startswith(start) or len(value) < _SHORTEST_ADDRESS:
+                continue
+            # The same addresses come again and again, block after block.
+            address = sys.intern(value)
+            named.add(address)
+            if acts and attribute.key in _CONTRACT_NAMES:
+                contracts.setdefault(address, len(contracts))
+    outcomes = block.results.txs_results or []
+    transactions = {
+        sha256(tx).hexdigest().upper(): None if result.code == 0 else result.log
+        for tx, result in zip(block.txs, outcomes, strict=True)
+    }
+    return Notes(block.height, block.time_ns, contracts, frozenset(named), transactions)
+
+
+def _events(results: wire.BlockResults) -> Iterator[wire.Event]:
+    for result in results.txs_results or ():
+        yield from result.events or ()
+    yield from results.finalize_block_events or ()
+
+
+class Journal:
+    """Notes of consecutive blocks up to the newest known."""
+
+    def __init__(self, source: Blocks, prefix: str, *, seconds: int = REPLAY_SECONDS) -> None:
+        self._source = source
+        self._prefix = prefix
+        self._seconds = seconds
+        self._notes: deque[Notes] = deque()
+        self._lock = asyncio.Lock()
+
+    @property
+    def height(self) -> int:
+        """The newest block with notes, -1 before the first."""
+        return self._notes[-1].height if self._notes else -1
+
+    @property
+    def newest(self) -> Notes | None:
+        return self._notes[-1] if self._notes else None
+
+    def __len__(self) -> int:
+        return len(self._notes)
+
+    async def follow(self, height: int) -> None:
+        """Take notes up to a block; the first one ever asked for is where they start."""
+        async with self._lock:
+            first = self.height + 1 if self._notes else height
+            while first <= height:
+                count = min(BATCH, height - first + 1)
+                self._notes.extend(await self._read(first, count))
+                first += count
+            self._forget()
+
+    async def after(self, height: int) -> Sequence[Notes]:
+        """Notes of every block above one; Gone when that is longer ago than is kept."""
+        newest = self.newest
+        if newest is None or height > newest.height:
+            return ()
+        await self._cover(height + 1)
+        skipped = max(0, height + 1 - self._notes[0].height)
+        return tuple(islice(self._notes, skipped, None))
+
+    def since(self, height: int) -> Sequence[Notes]:
+        """Known notes above a height."""
+        if not self._notes:
+            return ()
+        return tuple(islice(self._notes, max(0, height + 1 - self._notes[0].height), None))
+
+    async def _cover(self, first: int) -> None:
+        """Read back until a block has notes."""
+        async with self._lock:
+            while self._notes[0].height > first:
+                oldest, newest = self._notes[0], self._notes[-1]
+                if newest.time_ns - oldest.time_ns > self._seconds * NANOSECONDS or len(self) >= MOST_BLOCKS:
+                    raise Gone(f"more than {self._seconds} seconds ago")
+                count = min(BATCH, oldest.height - first)
+                try:
+                    found = await self._read(oldest.height - count, count)
+                except (PrunedHistory, HeightNotReached):
+                    raise Gone("the node does not have those blocks any more") from None
+                self._notes.extendleft(reversed(found))
+
+    async def _read(self, first: int, count: int) -> list[Notes]:
+        fetched: Iterable[FetchedBlock] = await self._source.blocks(first, count)
+        return [notes_of(block, self._prefix) for block in fetched]
+
+    def _forget(self) -> None:
+        bound = self._notes[-1].time_ns - self._seconds * NANOSECONDS if self._notes else 0
+        while len(self._notes) > MOST_BLOCKS or (len(self._notes) > 1 and self._notes[1].time_ns < bound):
+            self._notes.popleft()

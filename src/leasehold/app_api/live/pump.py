@@ -1,0 +1,136 @@
+"""From blocks to streams: each new block's notes are turned into items for whoever listens."""
+
+from __future__ import annotations
+
+import asyncio
+
+from leasehold.app_api.app import App
+from leasehold.app_api.live import messages
+from leasehold.app_api.live.desk import Desk
+from leasehold.app_api.live.journal import Notes
+from leasehold.app_api.live.sequence import last_of
+from leasehold.app_api.live.topics import BALANCES, EARN, LEASES, PRICES, TX_STATUS, Key
+from leasehold.app_api.resources import prices
+from leasehold.core import logging
+from leasehold.core.errors import LeaseholdError
+from leasehold.core.metrics import Metrics
+from leasehold.serving.hub import Hub, Item
+
+# A lender's worth grows with every payment of any borrower; who is not named waits for the next round.
+EARN_SECONDS = 10.0
+# Unchanged prices are said again after this many blocks, so that a client sees that they are fresh.
+PRICE_BLOCKS = 2
+_PAUSES = (0.1, 0.4, None)
+_PRICES = Key(PRICES)
+_log = logging.get("live")
+
+
+class Pump:
+    """Publishes what blocks changed, in the order of blocks; a block whose results can't be read yet is not skipped."""
+
+    def __init__(self, app: App, hub: Hub, desk: Desk, metrics: Metrics) -> None:
+        self._app = app
+        self._hub = hub
+        self._desk = desk
+        self._published = -1
+        self._priced = -1
+        self._last_prices: object = None
+        self._pools_acted = False
+        self._swept = app.clock.monotonic()
+        buckets = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+        self._seconds = metrics.histogram("live_push_seconds", "From hearing of a block to its pushes", buckets=buckets)
+        self._behind = metrics.gauge("live_blocks_behind", "Blocks not yet published")
+
+    async def work(self) -> bool:
+        """Publish up to the newest block."""
+        head = await self._app.upstreams.node.head()
+        followed, priced = await asyncio.gather(
+            self._desk.journal.follow(head.height), self._refresh_prices(), return_exceptions=True
+        )
+        if isinstance(priced, BaseException):
+            raise priced
+        await self._publish_prices()
+        if isinstance(followed, BaseException):
+            raise followed
+        if self._published < 0:
+            self._published = self._desk.journal.height
+        news = self._desk.journal.since(self._published)
+        for notes in news:
+            await self._publish(notes)
+            self._published = notes.height
+            self._behind.set(self._desk.journal.height - notes.height)
+        await self._sweep()
+        if news:
+            self._seconds.observe(max(0.0, self._app.clock.monotonic() - head.seen))
+        return bool(news)
+
+    async def _refresh_prices(self) -> None:
+        """Have the prices of the newest block, so that pushes are valued as HTTP answers are."""
+        try:
+            await prices.refresh(self._app)
+        except LeaseholdError as error:
+            _log.info("prices are not fresh", error=str(error))
+
+    async def _publish_prices(self) -> None:
+        cell = self._app.cells.prices
+        known = cell.get()
+        if known is None or cell.height <= self._priced:
+            return
+        changed = known != self._last_prices
+        if not changed and cell.height < self._priced + PRICE_BLOCKS:
+            return
+        item = self._desk.views.newest_prices()
+        if item is not None:
+            self._desk.prices, self._priced, self._last_prices = item, cell.height, known
+            await self._hub.publish(_PRICES, item)
+
+    async def _publish(self, notes: Notes) -> None:
+        followed = [key for key in self._hub.topics() if isinstance(key, Key)]
+        self._pools_acted = self._pools_acted or not self._desk.pools().isdisjoint(notes.contracts)
+        await asyncio.gather(
+            *(self._publish_key(key, notes) for key in followed if key.topic in (LEASES, BALANCES, EARN)),
+            *(self._publish_inclusion(key, notes) for key in followed if key.topic == TX_STATUS),
+        )
+        if notes.height % 64 == 0:
+            self._desk.forget(followed)
+
+    async def _publish_inclusion(self, key: Key, notes: Notes) -> None:
+        name, _, chain_id = key.name.rpartition("@")
+        if name.upper() in notes.transactions and chain_id == self._app.settings.identity.chain_id:
+            outcome = notes.transactions[name.upper()]
+            await self._desk.trackers.included(key, notes.height, notes.time_ns, outcome)
+
+    async def _publish_key(self, key: Key, notes: Notes) -> None:
+        """Publish what a block changed in a stream; a failure that lasts is told to its listeners only."""
+        for pause in _PAUSES:
+            try:
+                if await self._desk.concerned(key, notes):
+                    for item in await self._desk.changes(key, notes):
+                        await self._hub.publish(key, item)
+                return
+            except LeaseholdError as error:
+                if pause is None:
+                    _log.warning("a change could not be shown", topic=key.topic, height=notes.height, error=str(error))
+                    break
+                await asyncio.sleep(pause)
+        seq = last_of(notes.height)
+        told = messages.ResyncRequired(topic=key.topic, key=key.name, seq=seq, reason="a change could not be read")
+        await self._hub.publish(key, Item(seq, messages.frame(told)))
+
+    async def _sweep(self) -> None:
+        """Now and then show lenders what their receipts have become worth."""
+        now = self._app.clock.monotonic()
+        newest = self._desk.journal.newest
+        if not self._pools_acted or newest is None or now - self._swept < EARN_SECONDS:
+            return
+        self._pools_acted, self._swept = False, now
+        moment = self._desk.moment(newest)
+        for key in [key for key in self._hub.topics() if isinstance(key, Key) and key.topic == EARN]:
+            try:
+                item, state = await self._desk.views.positions(moment, key.name)
+            except LeaseholdError as error:
+                _log.info("positions could not be read", error=str(error))
+                continue
+            if self._desk.positions.get(key.name) != state:
+                self._desk.positions[key.name] = state
+                await self._hub.publish(key, item)

@@ -1,0 +1,346 @@
+"""One connection's conversation: what it subscribed to, how far each of its streams is, and what waits for it.
+
+A stream (`Key`) of a connection is in one of three states:
+
+    CATCHING_UP   a task sends a snapshot or a replay; what is published meanwhile is only noted
+    LIVE          what is published goes out at once
+    LAGGING       the peer was too slow for an event; when it has caught up, a task replays what it missed
+
+A stream's `cursor` is the last place in its order that was sent. Nothing at or before it is sent again, so however
+snapshots, replays and publications overlap, each event goes out once and in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any, Protocol
+
+import msgspec
+
+from leasehold.app_api.live import messages
+from leasehold.app_api.live.sequence import Gone, Passage, last_of
+from leasehold.app_api.live.topics import TRANSFER, Key, Subscription, Topics, canonical
+from leasehold.core import logging
+from leasehold.core.clock import Clock, rfc3339
+from leasehold.core.errors import InvalidInput, LeaseholdError
+from leasehold.serving.hub import Hub, Item, Topic
+from leasehold.serving.outbox import Meters, Outbox
+
+# What happens to a client that goes on after being refused, or does not read the answers it asks for.
+POLICY_VIOLATION = 1008
+TRY_LATER = 1013
+_log = logging.get("live")
+
+
+class Wire(Protocol):
+    """The connection: finished frames go out, `end` closes it."""
+
+    paused: bool
+
+    def write(self, frame: bytes) -> None: ...
+
+    def end(self, code: int, reason: str) -> None: ...
+
+
+class Source(Protocol):
+    """Where snapshots and replays come from."""
+
+    @property
+    def height(self) -> int: ...
+
+    async def check(self, key: Key) -> None:
+        """InvalidInput when there is no such thing."""
+        ...
+
+    async def snapshot(self, key: Key) -> Passage:
+        """The present state; everything published from now on is after it or part of it."""
+        ...
+
+    async def replay(self, key: Key, after: int) -> Passage:
+        """Everything after a place; Gone when that is unknown."""
+        ...
+
+
+class State(Enum):
+    CATCHING_UP = auto()
+    LIVE = auto()
+    LAGGING = auto()
+
+
+@dataclass(slots=True, eq=False)
+class Stream:
+    """A key as one connection follows it."""
+
+    holders: int = 0
+    state: State = State.CATCHING_UP
+    cursor: int = -1
+    noted: int = -1
+    missed: int = 0
+    task: asyncio.Task[None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Limits of a connection."""
+
+    subscriptions: int = 20
+    messages_per_second: float = 20.0
+    messages_burst: int = 100
+    # Refused messages in a row after which the connection ends.
+    patience: int = 50
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """The state machine of one connection; `receive`, `deliver` and `drained` never wait."""
+
+    wire: Wire
+    hub: Hub
+    source: Source
+    topics: Topics
+    clock: Clock
+    meters: Meters
+    rules: Rules = Rules()
+    subscriptions: set[Subscription] = field(default_factory=set)
+    streams: dict[Topic, Stream] = field(default_factory=dict)
+    closed: bool = False
+    outbox: Outbox = field(init=False)
+    _room: asyncio.Event | None = None
+    _full_at: float = 0.0
+    _refused: int = 0
+
+    def __post_init__(self) -> None:
+        self.outbox = Outbox(self.wire, self.meters)
+
+    # From the client
+
+    def receive(self, text: str) -> None:
+        """Act on a message."""
+        if not self._admitted():
+            return
+        try:
+            message = msgspec.json.decode(text)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            message = None
+        kind = message.get("type") if isinstance(message, dict) else None
+        if kind == "ping":
+            self._pong(message)
+            return
+        topic = message.get("topic") if isinstance(message, dict) else None
+        if kind not in ("subscribe", "unsubscribe", "resume") or not isinstance(topic, str):
+            self._refuse(messages.INVALID_MESSAGE, "Failed to parse message")
+            return
+        try:
+            subscription = self.topics.read(topic, message)
+            if kind == "unsubscribe":
+                self._unsubscribe(subscription)
+            else:
+                self._subscribe(subscription, _place(message) if kind == "resume" else None)
+        except InvalidInput as error:
+            self._refuse(messages.INVALID_SUBSCRIPTION, error.message, canonical(topic))
+
+    def _pong(self, message: dict[str, Any]) -> None:
+        given = message.get("id")
+        known = isinstance(given, (str, int)) and not isinstance(given, bool) and len(str(given)) <= 64
+        now = rfc3339(self.clock.now_ns())
+        self._say(messages.Pong(time=now, id=given if known else msgspec.UNSET))  # type: ignore[arg-type]
+
+    def _subscribe(self, subscription: Subscription, after: int | None) -> None:
+        is_new = subscription not in self.subscriptions
+        if is_new and len(self.subscriptions) >= self.rules.subscriptions:
+            text = f"Maximum of {self.rules.subscriptions} subscriptions per connection reached"
+            self._refuse(messages.SUBSCRIPTION_LIMIT, text, subscription.topic)
+            return
+        self.subscriptions.add(subscription)
+        # Whether there is such a transfer is only known after looking; everything else is acknowledged at once.
+        if subscription.topic != TRANSFER:
+            self._acknowledge(subscription)
+        for key in subscription.keys:
+            stream = self.streams.get(key)
+            if stream is None:
+                stream = self.streams[key] = Stream()
+                self.hub.join(key, self)
+            stream.holders += is_new
+            if stream.task is None:
+                self._follow(key, stream, self._begin(subscription, key, stream, after))
+
+    def _acknowledge(self, subscription: Subscription) -> None:
+        self._say(messages.Subscribed(topic=subscription.topic, params=subscription.echo()))
+
+    def _unsubscribe(self, subscription: Subscription) -> None:
+        if subscription in self.subscriptions:
+            self._drop(subscription)
+        self._say(messages.Unsubscribed(topic=subscription.topic, params=subscription.echo()))
+
+    def _drop(self, subscription: Subscription) -> None:
+        self.subscriptions.discard(subscription)
+        for key in subscription.keys:
+            stream = self.streams[key]
+            stream.holders -= 1
+            if stream.holders == 0:
+                self._end(key, self.streams.pop(key))
+
+    def _end(self, key: Topic, stream: Stream) -> None:
+        self.hub.leave(key, self)
+        if stream.task is not None:
+            stream.task.cancel()
+            stream.task = None
+
+    def _admitted(self) -> bool:
+        """Spend a token; a client that goes on without one is told, and in the end sent away."""
+        now = self.clock.monotonic()
+        interval = 1.0 / self.rules.messages_per_second
+        self._full_at = max(self._full_at, now)
+        if self._full_at - now <= (self.rules.messages_burst - 1) * interval:
+            self._full_at += interval
+            self._refused = 0
+            return True
+        self._refused += 1
+        if self._refused > self.rules.patience:
+            self.wire.end(POLICY_VIOLATION, "too many messages")
+        else:
+            self._refuse(messages.RATE_LIMITED, "Too many messages")
+        return False
+
+    # To the client
+
+    def welcome(self, limits: messages.Limits, names: tuple[str, ...]) -> None:
+        self._say(messages.Welcome(limits=limits, topics=names, height=self.source.height))
+
+    def _say(self, message: messages.Server) -> None:
+        # A peer that asks without reading the answers could make us wait for ever.
+        if not self.outbox.send(messages.frame(message)):
+            self.wire.end(TRY_LATER, "answers are not read")
+
+    def _refuse(self, code: str, text: str, topic: str | msgspec.UnsetType = msgspec.UNSET) -> None:
+        self._say(messages.Error(code=code, message=text, topic=topic))
+
+    # From the hub
+
+    def deliver(self, topic: Topic, item: Item) -> None:
+        """Send an item that was just published, or note that it was."""
+        stream = self.streams.get(topic)
+        if stream is None or item.seq <= stream.cursor:
+            return
+        if stream.state is not State.LIVE:
+            stream.noted = item.seq
+            stream.missed += stream.state is State.LAGGING
+            return
+        if item.latest_only:
+            self.outbox.put(topic, item.frame)
+        elif not self.outbox.send(item.frame):
+            stream.state, stream.noted, stream.missed = State.LAGGING, item.seq, 1
+            return
+        stream.cursor = item.seq
+
+    def drained(self) -> None:
+        """Go on after the peer has caught up."""
+        self.outbox.drain()
+        if self._room is not None and not self.outbox.full:
+            self._room.set()
+        for key, frame, replaced in self.outbox.newest():
+            if replaced and isinstance(key, Key):
+                self._say(messages.Lagged(topic=key.topic, key=key.name, missed=replaced, replayed=False))
+            self.outbox.put(key, frame)
+        if not self.outbox.clear:
+            return
+        for key, stream in self.streams.items():
+            if stream.state is State.LAGGING and isinstance(key, Key):
+                self._say(messages.Lagged(topic=key.topic, key=key.name, missed=stream.missed, replayed=True))
+                stream.state, stream.missed = State.CATCHING_UP, 0
+                self._follow(key, stream, self._catch_up(key, stream))
+
+    # Catching up
+
+    def _follow(self, key: Key, stream: Stream, work: Coroutine[Any, Any, None]) -> None:
+        stream.state = State.CATCHING_UP
+        stream.task = asyncio.create_task(work, name=f"live-{key.topic}")
+
+    async def _begin(self, subscription: Subscription, key: Key, stream: Stream, after: int | None) -> None:
+        """Bring a new subscriber to the present: by a snapshot, or by what it missed since a place."""
+        if subscription.topic == TRANSFER:
+            try:
+                await self.source.check(key)
+            except InvalidInput as error:
+                stream.task = None
+                self._drop(subscription)
+                self._refuse(messages.INVALID_SUBSCRIPTION, error.message, subscription.topic)
+                return
+            self._acknowledge(subscription)
+        if after is None:
+            await self._snapshot(key, stream)
+            await self._catch_up(key, stream)
+        else:
+            stream.cursor = after
+            await self._catch_up(key, stream, resumed=True)
+
+    async def _snapshot(self, key: Key, stream: Stream) -> None:
+        try:
+            shot = await self.source.snapshot(key)
+        except LeaseholdError as error:
+            _log.info("no snapshot", topic=key.topic, error=str(error))
+            self._resync(key, stream, "the present state is not available")
+            return
+        await self._send_all(shot.items)
+        stream.cursor = max(stream.cursor, shot.seq)
+        end = messages.Snapshot(
+            topic=key.topic, key=key.name, count=len(shot.items), seq=shot.seq, height=shot.height, time=shot.time
+        )
+        self._say(end)
+
+    async def _catch_up(self, key: Key, stream: Stream, *, resumed: bool = False) -> None:
+        """Replay until nothing was published meanwhile, then go live."""
+        count = 0
+        wanted = resumed
+        while wanted or stream.noted > stream.cursor:
+            try:
+                part = await self.source.replay(key, stream.cursor)
+            except LeaseholdError as error:
+                _log.info("no replay", topic=key.topic, after=stream.cursor, error=str(error))
+                self._resync(key, stream, error.message if isinstance(error, Gone) else "the past is not available")
+                resumed = False
+                break
+            await self._send_all(part.items)
+            count += len(part.items)
+            if part.seq <= stream.cursor and not wanted:
+                break
+            wanted = False
+            stream.cursor = max(stream.cursor, part.seq)
+        if resumed:
+            self._say(messages.Resumed(topic=key.topic, key=key.name, count=count, seq=stream.cursor))
+        # No await between the last look and this: what is published from here on goes out at once.
+        stream.state, stream.task = State.LIVE, None
+
+    async def _send_all(self, items: list[Item]) -> None:
+        """Send items in order, waiting for a slow peer: only the task of this stream waits."""
+        for item in items:
+            while self.outbox.full:
+                if self._room is None:
+                    self._room = asyncio.Event()
+                self._room.clear()
+                await self._room.wait()
+            self.outbox.send(item.frame)
+
+    def _resync(self, key: Key, stream: Stream, reason: str) -> None:
+        stream.cursor = max(0, last_of(self.source.height))
+        stream.noted = stream.cursor
+        self._say(messages.ResyncRequired(topic=key.topic, key=key.name, seq=stream.cursor, reason=reason))
+
+    def close(self) -> None:
+        """Leave every topic and stop what still works for this connection."""
+        self.closed = True
+        for key, stream in self.streams.items():
+            self._end(key, stream)
+        self.streams.clear()
+        self.subscriptions.clear()
+        self.outbox.close()
+
+
+def _place(message: dict[str, Any]) -> int:
+    seq = message.get("seq")
+    if not isinstance(seq, int) or isinstance(seq, bool) or seq < 0:
+        raise InvalidInput("Missing 'seq' parameter")
+    return seq

@@ -1,0 +1,237 @@
+"""What streams show, made with the functions behind the HTTP routes: at one height both say the same."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import msgspec
+
+from leasehold.app_api.app import App
+from leasehold.app_api.display import fixed
+from leasehold.app_api.gating import rules
+from leasehold.app_api.live import messages
+from leasehold.app_api.live.sequence import last_of, place
+from leasehold.app_api.resources import balances, earn, leases, prices
+from leasehold.app_api.resources.lease_states import State
+from leasehold.app_api.resources.lease_views import LeaseInfo, lease_info
+from leasehold.app_api.upstreams import chain
+from leasehold.app_api.upstreams.lcd import ChainView, ContractRefused, NoSuchContract
+from leasehold.core import addresses
+from leasehold.core.clock import rfc3339
+from leasehold.serving.hub import Item
+
+# Members a lease has in every frame of the public stream; over HTTP they are absent where they are null here.
+_ALWAYS = ("close_policy", "in_progress")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A block that something is shown as of."""
+
+    view: ChainView
+    height: int
+    time_ns: int
+
+    @property
+    def time(self) -> str:
+        return utc(self.time_ns)
+
+
+def utc(nanoseconds: int) -> str:
+    """An instant as the public stream spells it."""
+    return rfc3339(nanoseconds, digits="grouped").removesuffix("Z") + "+00:00"
+
+
+def item_of(message: messages.Push, *, latest_only: bool = False) -> Item:
+    return Item(message.seq, messages.frame(message), latest_only)
+
+
+class Views:
+    """The streams' frames as of a moment."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+    def moment(self, height: int, time_ns: int) -> Moment:
+        return Moment(self.app.upstreams.reads.at(height), height, time_ns)
+
+    # Prices
+
+    def newest_prices(self) -> Item | None:
+        """The newest prices, None before the first."""
+        cell = self.app.cells.prices
+        known = cell.get()
+        if known is None:
+            return None
+        update = messages.PriceUpdate(
+            prices=dict(known.texts),
+            timestamp=utc(self.app.clock.now_ns()),
+            seq=place(cell.height),
+            height=cell.height,
+            time=utc(cell.time_ns),
+        )
+        return item_of(update, latest_only=True)
+
+    async def prices_at(self, moment: Moment) -> prices.Prices:
+        """Prices as of a block: those of the cell where it is at that block, else read anew."""
+        cells = self.app.cells
+        if cells.prices.height == moment.height or cells.prices.height == 0:
+            return cells.prices.value
+
+        async def read() -> prices.Prices:
+            oracles = {
+                name: one.contracts.oracle
+                for name, one in cells.protocols.value.items()
+                if one.is_active and one.contracts.oracle
+            }
+            decimals = {key: info.decimal_digits for key, info in cells.currencies.value.by_key.items()}
+            return await prices.read_prices(moment.view, oracles, decimals, cells.prices.get())
+
+        found: prices.Prices = await moment.view.once(("live-prices",), read)
+        return found
+
+    # Leases
+
+    async def owned(self, moment: Moment, owner: str) -> dict[str, str]:
+        """Leases of an owner that the visible protocols list, each with its protocol."""
+        cells = self.app.cells
+        context, registry = cells.filter.value, cells.contracts.value
+        if not _is_address(owner):
+            return {}
+        names = [name for name in sorted(registry.protocols) if context.visible(name)]
+        query = {"leases": {"owner": owner}}
+        found = await asyncio.gather(*(moment.view.smart(registry.of(name).leaser, query, list[str]) for name in names))
+        return {address: name for name, listed in zip(names, found, strict=True) for address in listed}
+
+    async def all_leases(self, moment: Moment, owner: str) -> list[Item]:
+        """Every lease of an owner."""
+        if not _is_address(owner):
+            return []
+        infos = await leases.leases_of(self.app, moment.view, owner)
+        return [self._lease(moment, owner, info, last_of(moment.height), snapshot=True) for info in infos]
+
+    async def lease_change(
+        self, moment: Moment, before: Moment, owner: str, lease: str, protocol: str, ordinal: int
+    ) -> Item | None:
+        """A lease that acted in a block, None where that changed nothing or it is not shown."""
+        cells = self.app.cells
+        gated, known_protocol = cells.gated.value, cells.filter.value.protocols.get(protocol)
+        if known_protocol is None:
+            return None
+        try:
+            state, known = await asyncio.gather(
+                leases.read_state(moment.view, lease, gated), leases.known_opening(self.app, lease, moment.view)
+            )
+            if state == await self._state_before(before, lease):
+                return None
+        except (ContractRefused, NoSuchContract):
+            return None
+        market = replace(leases.market_of(self.app, known_protocol), prices=await self.prices_at(moment))
+        info = lease_info(lease, state, known, market)
+        if info is None or not rules.lease_visible(gated, known_protocol, info.amount.ticker):
+            return None
+        return self._lease(moment, owner, info, place(moment.height, ordinal))
+
+    async def _state_before(self, before: Moment, lease: str) -> State | None:
+        try:
+            return await leases.read_state(before.view, lease, self.app.cells.gated.value)
+        except (ContractRefused, NoSuchContract):
+            return None
+
+    def _lease(self, moment: Moment, owner: str, info: LeaseInfo, seq: int, *, snapshot: bool = False) -> Item:
+        members: dict[str, Any] = {**dict.fromkeys(_ALWAYS), **msgspec.to_builtins(info)}
+        update = messages.LeaseUpdate(
+            lease=msgspec.Raw(msgspec.json.encode(members, order="sorted")),
+            owner=owner,
+            seq=seq,
+            height=moment.height,
+            time=moment.time,
+            snapshot=snapshot,
+        )
+        return item_of(update)
+
+    # Earn
+
+    async def positions(
+        self, moment: Moment, lender: str, *, snapshot: bool = False
+    ) -> tuple[Item, list[tuple[str, str]]]:
+        """A lender's positions, and what of them makes a difference: receipts and their worth by protocol."""
+        cells = self.app.cells
+        context, registry, catalogue = cells.filter.value, cells.contracts.value, cells.currencies.value
+        figures = cells.indexed_pools.get() or {}
+        known = await self.prices_at(moment)
+        names = sorted(name for name in registry.protocols if context.visible(name)) if _is_address(lender) else []
+        found = await asyncio.gather(
+            *(
+                earn.read_position(moment.view, name, registry.of(name), lender, figures, catalogue, known)
+                for name in names
+            )
+        )
+        held = [one for one in found if one is not None]
+        update = messages.EarnUpdate(
+            address=lender,
+            positions=[_position(position) for position, _ in held],
+            total_deposited_usd=fixed(sum((usd for _, usd in held), Fraction(0)), 2),
+            seq=last_of(moment.height) if snapshot else place(moment.height),
+            height=moment.height,
+            time=moment.time,
+            snapshot=snapshot,
+        )
+        item = item_of(update, latest_only=True)
+        return item, [(position.protocol, position.deposited_lpn) for position, _ in held]
+
+    # Balances
+
+    async def all_balances(self, moment: Moment, address: str, *, snapshot: bool = False) -> Item:
+        """The visible balances of an address."""
+        cells = self.app.cells
+        context, catalogue = cells.filter.value, cells.currencies.value
+        known = await self.prices_at(moment)
+        found = balances.build(await chain.balances(moment.view, address), context, catalogue, known)
+        update = messages.BalanceUpdate(
+            chain=self.app.settings.identity.namespace,
+            address=address,
+            balances=found.balances,
+            total_value_usd=found.total_value_usd,
+            timestamp=utc(self.app.clock.now_ns()),
+            seq=last_of(moment.height) if snapshot else place(moment.height),
+            height=moment.height,
+            time=moment.time,
+            snapshot=snapshot,
+        )
+        return item_of(update)
+
+    async def balance_change(self, moment: Moment, before: Moment, address: str) -> Item | None:
+        """The balances of an address that a block names, None where they are what they were."""
+        now, then = await asyncio.gather(
+            chain.balances(moment.view, address), chain.balances(before.view, address), return_exceptions=True
+        )
+        if isinstance(now, BaseException):
+            raise now
+        return None if now == then else await self.all_balances(moment, address)
+
+
+def _position(position: earn.EarnPosition) -> messages.EarnPositionInfo:
+    return messages.EarnPositionInfo(
+        protocol=position.protocol,
+        lpp_address=position.lpp_address,
+        deposited_lpn=position.deposited_lpn,
+        deposited_asset=position.deposited_nlpn,
+        rewards="0",
+        currency=position.currency,
+        deposited_nlpn=position.deposited_nlpn,
+        deposited_usd=position.deposited_usd,
+        lpp_price=position.lpp_price,
+        current_apy=position.current_apy,
+    )
+
+
+def _is_address(text: str) -> bool:
+    try:
+        addresses.decode(text)
+    except addresses.InvalidAddress:
+        return False
+    return True
