@@ -22,6 +22,7 @@ from leasehold.serving.routes import Cache, Registry, Reply, Request
 ALLOWED = frozenset(
     (
         "pools",
+        "lease-markets",
         "leases-monthly",
         "leased-assets",
         "supplied-funds",
