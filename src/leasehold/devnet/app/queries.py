@@ -37,7 +37,7 @@ from leasehold.devnet.state.gas import OutOfGas
 from leasehold.devnet.state.versions import MissingHeight
 
 if TYPE_CHECKING:
-    from leasehold.devnet.app.application import ChainApplication
+    from leasehold.devnet.app.application import ChainApplication, Simulation
 
 _MISSING = (
     "version mismatch on immutable IAVL tree; version does not exist. "
@@ -52,6 +52,11 @@ _KIND_OF_STATUS = {
 # These answer for the node rather than for a height: a height given with them is echoed, not used.
 HEIGHTLESS = frozenset({"cosmos.tx.v1beta1.Service", "cosmos.base.tendermint.v1beta1.Service"})
 
+_BROADCAST = "/cosmos.tx.v1beta1.Service/BroadcastTx"
+_UNPROVABLE = "cannot query with proof when height <= 1; please provide a valid height"
+_STORE_DECODE = Kind("store", 2, "tx parse error")
+_STORE_UNKNOWN = Kind("store", 4, "unknown request")
+_STORE_REQUEST = Kind("store", 7, "invalid request")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
 # Entries of a raw subspace that are given at once.
 MAX_PAIRS = 10_000
@@ -87,6 +92,8 @@ class Queries:
         self._registry = registry
         self._codec = JsonCodec(registry)
         self._views = store_views(app.modules.auth.stored_form)
+        # Accounts lie in a store of another name than their module's.
+        self._stores = {module.name for module in app.modules.all()} - {"auth"} | {"acc"}
         self.handlers = handlers
         # The height at which a replica that stopped following would answer; None follows.
         self.frozen: int | None = None
@@ -140,23 +147,25 @@ class Queries:
 
     def abci(self, path: str, data: bytes, height: int, prove: bool) -> QueryResult:
         """The answer to an `abci_query`; failures are codes, never exceptions."""
-        if not path:
-            return _refused(UNKNOWN_REQUEST("no query path provided"))
+        if path == _BROADCAST:
+            return _refused(INVALID_REQUEST("can't route a broadcast tx message"))
         if path in self.handlers:
             return self._abci_call(path, data, height, prove)
-        if path == "/app" or path.startswith("/app/"):
-            return self._app_query(path, data)
-        if path.startswith("/p2p/filter/"):
-            return QueryResult()
-        if path.startswith("/store/"):
-            return self._store_query(path, data, height, prove)
+        parts = split_path(path)
+        if not parts:
+            return _refused(UNKNOWN_REQUEST("no query path provided"))
+        if parts[0] == "app":
+            return self._app_query(parts, data, height)
+        if parts[0] == "p2p":
+            return _peer_query(parts)
+        if parts[0] == "store":
+            return self._store_query(parts[1:], data, height, prove)
         return _refused(UNKNOWN_REQUEST("unknown query path"))
 
     def _abci_call(self, path: str, data: bytes, height: int, prove: bool) -> QueryResult:
         method = self._registry.method_by_path[path]
         if prove and height == 1:
-            text = "cannot query with proof when height <= 1; please provide a valid height"
-            return _refused(INVALID_REQUEST(text))
+            return _refused(INVALID_REQUEST(_UNPROVABLE))
         try:
             chosen = self.resolve(height)
         except HeightError as failure:
@@ -179,56 +188,84 @@ class Queries:
             return _refused(UNKNOWN_REQUEST(f"rpc error: code = Unknown desc = {text}"), chosen)
         return QueryResult(value=response.SerializeToString(deterministic=True), height=chosen)
 
-    def _app_query(self, path: str, data: bytes) -> QueryResult:
-        if path == "/app/version":
-            version = self._app.info().version.encode()
-            return QueryResult(value=version, codespace="sdk", height=self._app.state.height)
-        if path == "/app/simulate":
-            return self._app_simulate(data)
-        if path.count("/") == 1:
+    def _app_query(self, parts: list[str], data: bytes, height: int) -> QueryResult:
+        if len(parts) < 2:
             text = "expected second parameter to be either 'simulate' or 'version', neither was present"
             return _refused(UNKNOWN_REQUEST(text))
-        return _refused(UNKNOWN_REQUEST(f"unknown query: {path}"))
+        shown = height or self._app.state.height
+        if parts[1] == "version":
+            return QueryResult(value=self._app.info().version.encode(), codespace="sdk", height=shown)
+        if parts[1] == "simulate":
+            return self._app_simulate(data, shown)
+        return _refused(UNKNOWN_REQUEST(f"unknown query: [{' '.join(parts)}]"))
 
-    def _app_simulate(self, data: bytes) -> QueryResult:
+    def _app_simulate(self, data: bytes, height: int) -> QueryResult:
         try:
             outcome = self._app.simulate(data)
         except SimulationError as failure:
-            error = failure.error.wrap("failed to simulate tx")
-            return _refused(error)
+            return _refused(failure.error.wrap("failed to simulate tx"))
         response = self._registry.new(
             "cosmos.base.abci.v1beta1.SimulationResponse",
             gas_info={"gas_used": outcome.gas_used, "gas_wanted": 2**64 - 1},
-            result={"data": outcome.data},
+            result=simulated_result(self._registry, outcome),
         )
-        return QueryResult(value=self._codec.encode(response), codespace="sdk")
+        return QueryResult(value=self._codec.encode(response), codespace="sdk", height=height)
 
-    def _store_query(self, path: str, data: bytes, height: int, prove: bool) -> QueryResult:
-        parts = path.split("/")
-        if len(parts) < 4 or parts[3] not in ("key", "subspace"):
-            return _refused(UNKNOWN_REQUEST(f"unknown query path: {path}"))
-        known = {module.name for module in self._app.modules.all()} | {"acc"}
-        if parts[2] not in known:
-            return _refused(Kind("store", 4, "unknown request")(f"no such store: {parts[2]}"))
-        try:
-            chosen = self.resolve(height)
-        except HeightError:
-            if prove:
-                text = "proof is unexpectedly empty; ensure height has not been pruned"
-                return _refused(Kind("store", 7, "invalid request")(text), height)
-            return QueryResult(log="version does not exist", height=height, key=data)
-        try:
-            state = self._app.state.view(chosen)
-        except MissingHeight:
-            return QueryResult(log="version does not exist", height=height, key=data)
-        views = self._views.get(parts[2], ())
-        if parts[3] == "subspace":
+    def _store_query(self, parts: list[str], data: bytes, height: int, prove: bool) -> QueryResult:
+        """A raw read of one of the original's stores; its own errors have a codespace of their own."""
+        chosen = height or self._app.state.height
+        if prove and chosen <= 1:
+            return _refused(INVALID_REQUEST(_UNPROVABLE))
+        name, subpath = (parts[0] if parts else ""), "/".join(["", *parts[1:]])
+        if name not in self._stores:
+            return _refused(_STORE_UNKNOWN(f"no such store: {name}"))
+        if not data:
+            return _refused(_STORE_DECODE("query cannot be zero length"))
+        views = self._views.get(name, ())
+        if subpath == "/subspace":
             pairs = b"".join(
                 delimited(1, delimited(1, key) + delimited(2, value))
-                for key, value in islice(read_subspace(views, state, data), MAX_PAIRS)
+                for key, value in islice(read_subspace(views, self._app.state.head, data), MAX_PAIRS)
             )
             return QueryResult(key=data, value=pairs or None, height=chosen)
-        return QueryResult(key=data, value=read_key(views, state, data), height=chosen)
+        if subpath != "/key":
+            return _refused(_STORE_UNKNOWN(f"unexpected query path: {subpath}"))
+        try:
+            value = read_key(views, self._app.state.view(self.resolve(height)), data)
+        except (HeightError, MissingHeight):
+            if prove:
+                text = "proof is unexpectedly empty; ensure height has not been pruned"
+                return _refused(_STORE_REQUEST(text))
+            return QueryResult(log="version does not exist", height=chosen, key=data)
+        return QueryResult(key=data, value=value, height=chosen)
+
+
+def simulated_result(registry: Registry, outcome: Simulation) -> Any:
+    """What a dry run gave, as the original shows it: no attribute is indexed."""
+    return registry.new(
+        "cosmos.base.abci.v1beta1.Result",
+        data=outcome.data,
+        events=[
+            {"type": event.type, "attributes": [{"key": key, "value": value} for key, value in event.attributes]}
+            for event in outcome.events
+        ],
+        msg_responses=[registry.pack(response) for response in outcome.responses],
+    )
+
+
+def split_path(path: str) -> list[str]:
+    """The parts of an `abci_query` path, with or without its leading slash."""
+    parts = path.split("/")
+    return parts[1:] if parts[0] == "" else parts
+
+
+def _peer_query(parts: list[str]) -> QueryResult:
+    """No peer is filtered out."""
+    if len(parts) < 4:
+        return _refused(UNKNOWN_REQUEST("path should be p2p filter <addr|id> <parameter>"))
+    if parts[1] != "filter":
+        return _refused(UNKNOWN_REQUEST("expected second parameter to be 'filter'"))
+    return QueryResult()
 
 
 def _failed_simulation(failure: SimulationError) -> str:

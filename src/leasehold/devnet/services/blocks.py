@@ -12,13 +12,15 @@ from leasehold.core.addresses import Bech32Prefixes
 from leasehold.devnet.app.application import ChainApplication
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.errors import PlainError, Status, StatusError
+from leasehold.devnet.app.queries import split_path
 from leasehold.devnet.consensus.blockstore import StoredBlock
 from leasehold.devnet.consensus.node import Node
 
 _SERVICE = "/cosmos.base.tendermint.v1beta1.Service/"
 _PACKAGE = "cosmos.base.tendermint.v1beta1."
 SDK_VERSION = "v0.53.5"
-_ABCI_PREFIXES = ("/app", "/store", "/p2p")
+_ABCI_ROUTES = ("app", "store", "p2p", "custom")
+_PAGE = 100
 
 
 class BlockService:
@@ -117,14 +119,22 @@ class BlockService:
     def validators_by_height(self, ctx: Context, request: Any) -> Any:
         if request.height > self._node.shown_height:
             raise StatusError(Status.INVALID_ARGUMENT, "requested block height is bigger then the chain length")
+        if request.height <= 0:
+            raise PlainError(f"height must be greater than 0, but got {request.height}")
+        if request.height < self._node.base:
+            raise PlainError(f"height {request.height} is not available, lowest height is {self._node.base}")
         return self._validators("GetValidatorSetByHeightResponse", request.height, request)
 
     def _validators(self, name: str, height: int, request: Any) -> Any:
         found: ValidatorSet | None = self._node.store.validators(height)
         if found is None:
             raise PlainError(f"could not find validator set for height #{height}")
-        limit = request.pagination.limit or 100
-        offset = request.pagination.offset
+        size = request.pagination.limit or _PAGE
+        page, pages = request.pagination.offset // size + 1, max(1, -(-len(found.validators) // min(size, _PAGE)))
+        if page > pages:
+            raise PlainError(f"page should be within [1, {pages}] range, given {page}")
+        limit = min(size, _PAGE)
+        offset = (page - 1) * limit
         listed = [
             self._new(
                 "Validator",
@@ -137,13 +147,13 @@ class BlockService:
             )
             for validator in found.validators[offset : offset + limit]
         ]
-        page = self._registry.new("cosmos.base.query.v1beta1.PageResponse", total=len(found.validators))
-        return self._new(name, block_height=height, validators=listed, pagination=page)
+        total = self._registry.new("cosmos.base.query.v1beta1.PageResponse", total=len(found.validators))
+        return self._new(name, block_height=height, validators=listed, pagination=total)
 
     def abci_query(self, ctx: Context, request: Any) -> Any:
         if not request.path:
             raise StatusError(Status.INVALID_ARGUMENT, "empty query path")
-        if not request.path.startswith(_ABCI_PREFIXES):
+        if split_path(request.path)[:1] and split_path(request.path)[0] not in _ABCI_ROUTES:
             raise StatusError(Status.INVALID_ARGUMENT, f"unsupported ABCI query path: {request.path}")
         result = self._app.query(request.path, request.data, request.height, request.prove)
         return self._new(

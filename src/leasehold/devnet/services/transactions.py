@@ -24,6 +24,7 @@ from leasehold.devnet.app.errors import (
     Status,
     StatusError,
 )
+from leasehold.devnet.app.queries import simulated_result
 from leasehold.devnet.consensus.blockstore import IndexedTx
 from leasehold.devnet.consensus.mempool import TxInCache
 from leasehold.devnet.consensus.node import Node
@@ -35,6 +36,8 @@ _PACKAGE = "cosmos.tx.v1beta1."
 _UNLIMITED = 2**64 - 1
 _DESCENDING = 2
 _SYNC, _ASYNC = 2, 3
+# Transactions that are listed at once, at most and by default.
+PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +74,12 @@ class TransactionService:
     def _new(self, name: str, **fields: Any) -> Any:
         return self._registry.new(_PACKAGE + name, **fields)
 
-    def _events(self, events: list[Event], *, index: bool) -> list[Any]:
+    def _events(self, events: list[Event]) -> list[Any]:
         return [
             self._registry.new(
                 "tendermint.abci.Event",
                 type=event.type,
-                attributes=[{"key": key, "value": value, "index": index} for key, value in event.attributes],
+                attributes=[{"key": key, "value": value, "index": True} for key, value in event.attributes],
             )
             for event in events
         ]
@@ -89,12 +92,7 @@ class TransactionService:
             raw = self._encoded(request.tx)
         outcome = self._app.simulate(raw)
         limit = self._app.params.block_max_gas
-        result = self._registry.new(
-            "cosmos.base.abci.v1beta1.Result",
-            data=outcome.data,
-            events=self._events(outcome.events, index=False),
-            msg_responses=[self._registry.pack(response) for response in outcome.responses],
-        )
+        result = simulated_result(self._registry, outcome)
         gas = {"gas_wanted": limit if limit > 0 else _UNLIMITED, "gas_used": outcome.gas_used}
         return self._new("SimulateResponse", gas_info=gas, result=result)
 
@@ -170,7 +168,7 @@ class TransactionService:
             gas_used=result.gas_used,
             tx=self._registry.pack(self._tx(found.tx)),
             timestamp=rfc3339(stored.block.header.time_ns, digits="seconds"),
-            events=self._events(result.events, index=True),
+            events=self._events(result.events),
         )
 
     def search(self, ctx: Context, request: Any) -> Any:
@@ -183,7 +181,7 @@ class TransactionService:
             raise StatusError(Status.INTERNAL, f"failed to search for txs: {error}") from None
         searcher = Searcher(self._node.store.connection)
         places = sorted(searcher.txs(query), reverse=request.order_by == _DESCENDING)
-        page, limit = max(1, request.page), request.limit or (30 if request.page else len(places) or 1)
+        page, limit = max(1, request.page), min(request.limit or PAGE, PAGE)
         pages = max(1, -(-len(places) // limit))
         if page > pages:
             text = f"failed to search for txs: page should be within [1, {pages}] range, given {page}"
@@ -210,12 +208,15 @@ class TransactionService:
             )
         stored = self._blocks.stored(height)
         txs = stored.block.txs
-        offset, limit = request.pagination.offset, request.pagination.limit or 100
-        if offset and offset >= len(txs):
+        asked = request.pagination
+        offset, limit = (asked.offset, asked.limit) if request.HasField("pagination") else (0, PAGE)
+        if txs and offset >= len(txs):
             raise INVALID_REQUEST(
                 f"out of range: cannot paginate {len(txs)} txs with offset {offset} and limit {limit}"
             )
-        chosen = [self._tx(raw) for raw in txs[offset : offset + limit]]
+        # Backwards the original never reaches the first transaction.
+        places = range(offset, 0, -1) if asked.reverse else range(offset, len(txs))
+        chosen = [self._tx(txs[place]) for place in places[:limit] if place < len(txs)]
         page = self._registry.new("cosmos.base.query.v1beta1.PageResponse", total=len(txs))
         return self._new(
             "GetBlockWithTxsResponse",
