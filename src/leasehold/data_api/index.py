@@ -21,8 +21,8 @@ _PLACE = (
     "coalesce((SELECT height FROM indexer.cursor), 0) AS height, "
     "coalesce((SELECT time_ns FROM indexer.cursor), 0) AS time_ns"
 )
-# Background work may read more than a request is allowed to.
-PATIENT_MS = 120_000
+# Background work may read more than a request is allowed to, and is worth a plan of its own.
+_PATIENT = "SET LOCAL statement_timeout = 120000; SET LOCAL plan_cache_mode = force_custom_plan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Index:
         async def copy(session: Session) -> Stated:
             chunks.clear()
             async with session.transaction(isolation="repeatable_read", readonly=True):
-                await session.execute(f"SET LOCAL statement_timeout = {PATIENT_MS}")
+                await session.execute(_PATIENT)
                 (place,) = await session.fetch(f"SELECT {_PLACE}")
                 await session.copy_from_query(listing.csv(), *arguments, output=take, format="csv", header=True)
             return Stated(b"".join(chunks), place["height"], place["time_ns"])
@@ -145,7 +145,7 @@ class Index:
             if not patient:
                 return (await session.fetch(statement, *arguments))[0]
             async with session.transaction(readonly=True):
-                await session.execute(f"SET LOCAL statement_timeout = {PATIENT_MS}")
+                await session.execute(_PATIENT)
                 return (await session.fetch(statement, *arguments))[0]
 
         return await self._reading(attempt)

@@ -122,7 +122,7 @@ FROM indexer.position_events e
 JOIN indexer.positions p ON p.lease = e.lease
 JOIN indexer.currencies c ON c.ticker = p.lpn
 WHERE e.kind = 'liquidation' AND e.time > $1::timestamptz AND e.time > $2::timestamptz
-ORDER BY e.time DESC, e.height DESC, e.tx DESC, e.event DESC;
+ORDER BY e.height DESC, e.tx DESC, e.event DESC;
 
 -- Interest and margin paid by repayments, market closes and liquidations, in USD, newest first.
 -- name: interest_repayments
@@ -133,7 +133,7 @@ SELECT data_api.instant(e.time) AS timestamp, e.lease AS contract_id, e.owner AS
 FROM indexer.position_events e
 JOIN indexer.protocols p ON p.name = e.protocol
 WHERE e.kind IN ('repay', 'market-close', 'liquidation') AND e.time > $1::timestamptz AND e.time > $2::timestamptz
-ORDER BY e.time DESC, e.height DESC, e.tx DESC, e.event DESC;
+ORDER BY e.height DESC, e.tx DESC, e.event DESC;
 
 -- Openings, newest first.
 -- name: historically_opened

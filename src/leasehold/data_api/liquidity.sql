@@ -58,7 +58,7 @@ SELECT CASE f.kind WHEN 'deposit' THEN 'Deposit' ELSE 'Withdraw' END AS transact
     p.label AS pool
 FROM indexer.pool_flows f JOIN indexer.protocols p ON p.name = f.protocol
 WHERE f.time > $1::timestamptz AND f.time > $2::timestamptz
-ORDER BY f.time DESC, f.height DESC, f.tx DESC, f.event DESC;
+ORDER BY f.height DESC, f.tx DESC, f.event DESC;
 
 -- The first withdrawal of a transaction.
 -- name: lp_withdraw

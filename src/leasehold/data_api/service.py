@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import aiohttp
 
 from leasehold.core.clock import Clock, SystemClock
 from leasehold.core.service_context import ServiceContext
-from leasehold.core.settings import Settings
+from leasehold.core.settings import Database, Settings
 from leasehold.data_api.api import DataApi
 from leasehold.data_api.browser import index_page
 from leasehold.data_api.index import Index
@@ -23,6 +24,7 @@ from leasehold.storage import migrations, pool
 
 # How long a request waits for a server that restarts; answers from the shelf do not wait at all.
 REQUEST_PATIENCE = 2.0
+BROWSERS_AT_ONCE = 50
 
 
 def application(
@@ -49,7 +51,7 @@ async def serving(api: DataApi, *, poll: float = 2.0) -> AsyncIterator[None]:
     )
     connector = aiohttp.TCPConnector(limit=BROWSERS_AT_ONCE, resolver=api.guard.resolver())
     async with (
-        pool.opened(settings, service="data-api") as database,
+        pool.opened(planned_once(settings), service="data-api") as database,
         aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar()) as session,
     ):
         database.patience = REQUEST_PATIENCE
@@ -67,7 +69,17 @@ async def serving(api: DataApi, *, poll: float = 2.0) -> AsyncIterator[None]:
             api.index.connect(None)
 
 
-BROWSERS_AT_ONCE = 50
+def planned_once(settings: Database) -> Database:
+    """The same servers, whose sessions keep the plan of a statement.
+
+    Every statement here is written so that one plan is right for all arguments, and making a plan takes longer than
+    running it.
+    """
+
+    def kept(url: str) -> str:
+        return f"{url}{'&' if '?' in url else '?'}plan_cache_mode=force_generic_plan" if url else url
+
+    return replace(settings, url=kept(settings.url), primary_url=kept(settings.primary_url))
 
 
 async def deployment_key(api: DataApi) -> Vapid:
