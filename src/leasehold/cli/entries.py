@@ -17,7 +17,7 @@ class Entry:
 
 ENTRIES = {
     "up": Entry("leasehold.cli.up", "Run the whole stack until Ctrl-C."),
-    "devnet": Entry("leasehold.cli.service", "Run the development chain.", "leasehold.devnet.service"),
+    "devnet": Entry("leasehold.cli.devnet", "Run the development chain, or control one.", "leasehold.devnet.service"),
     "index": Entry("leasehold.cli.service", "Follow the chain into PostgreSQL.", "leasehold.indexer.service"),
     "data-api": Entry("leasehold.cli.service", "Serve the data API.", "leasehold.data_api.service"),
     "app-api": Entry(
@@ -28,6 +28,9 @@ ENTRIES = {
         "leasehold.cli.service", "Serve the swap, referral and payments stand-ins.", "leasehold.upstreams.service"
     ),
     "audit": Entry("leasehold.cli.audit", "Compare the index with the chain.", "leasehold.cli.audit"),
+    "quarantine": Entry(
+        "leasehold.cli.quarantine", "List or replay what could not be decoded.", "leasehold.indexer.service"
+    ),
     "bench": Entry("leasehold.cli.bench", "Measure this machine.", "leasehold.cli.bench"),
     "config": Entry("leasehold.cli.config", "Show settings and profiles."),
     "completion": Entry("leasehold.cli.completion", "Print a shell completion script."),
