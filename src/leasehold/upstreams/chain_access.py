@@ -113,7 +113,14 @@ class ChainAccess:
     async def broadcast(self, raw: bytes) -> tuple[int, str]:
         """Code and log of the mempool's answer to a transaction."""
         text = base64.b64encode(raw).decode()
-        found = _decoded(await self.nodes.ask(lambda node: node.call("broadcast_tx_sync", {"tx": text})), _Broadcast)
+        try:
+            answer = await self.nodes.ask(lambda node: node.call("broadcast_tx_sync", {"tx": text}))
+        except NodeRefused as error:
+            # The same bytes were sent before: that is what sending them again is for.
+            if "already exists in cache" in error.text:
+                return 0, ""
+            raise
+        found = _decoded(answer, _Broadcast)
         return found.code, found.log
 
     async def registry_contract(self) -> str | None:

@@ -27,6 +27,8 @@ QUERIES = queries.load("leasehold.upstreams", "disbursement.sql")
 GAS = 200_000
 # Most payments looked after in one step.
 AT_ONCE = 100
+# How long a payment stays pending, so that an operator can still stop it.
+REVIEW = timedelta(seconds=5)
 # Blocks a payment may wait for inclusion, and more that a node may need to index it.
 PATIENCE_BLOCKS = 30
 INDEXING_BLOCKS = 2
@@ -55,9 +57,8 @@ class Disbursements:
         # Our own payments go one by one, so that the account's sequence is never guessed.
         if self.wallet is None or any(row["tx"] and not over for row, over in zip(under_way, ended, strict=True)):
             return any(ended)
-        for waiting in await self.database.fetch(QUERIES.oldest, "pending", 1):
+        for waiting in await self.database.fetch(QUERIES.due, self._now() - REVIEW):
             await self._submit(waiting)
-            return True
         return any(ended)
 
     # What the operator does.

@@ -10,6 +10,10 @@ SELECT * FROM upstreams.disbursements WHERE id = $1 AND purpose = 'payout' FOR U
 -- name: oldest
 SELECT * FROM upstreams.disbursements WHERE status = $1 ORDER BY id LIMIT $2;
 
+-- The oldest pending disbursement made up to an instant.
+-- name: due
+SELECT * FROM upstreams.disbursements WHERE status = 'pending' AND created_at <= $1 ORDER BY id LIMIT 1;
+
 -- Notes the signed transaction of a pending disbursement.
 -- name: submit
 UPDATE upstreams.disbursements

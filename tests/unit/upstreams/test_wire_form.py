@@ -39,6 +39,7 @@ async def test_referral_answers(service: Service, index: IndexRows, chain: FakeC
     await index.opened(lease(1), FRIEND)
     for name in ("rewards", "payouts", "disbursements"):
         await service.step(name)
+        service.clock.advance(seconds=5)
     chain.include_sent()
     await service.step("disbursements")
     for what in ("stats", "rewards", "payouts", "referrals"):
