@@ -21,19 +21,25 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import aiohttp
+import msgspec
 import pytest
 from tests.golden import test_app as reads
 from tests.golden.app_comparison import differences
 from tests.golden.app_world import RecordedWorld
 from yarl import URL
 
+from leasehold.app_api.admin.audit import STATEMENTS, AuditLog
+from leasehold.app_api.admin.keys import hashed
+from leasehold.app_api.admin.translations import PendingTranslation, Translations
 from leasehold.app_api.app import App
 from leasehold.app_api.upstreams import all as upstreams
+from leasehold.core.clock import parse_rfc3339, to_datetime
 from leasehold.core.settings import Settings
 from leasehold.serving.contracts import Contract, ContractViolation
 
 EXCEPTIONS = Path(__file__).with_name("app_writes.toml")
 SECRET = "local-secret"
+ADMIN_KEY = "the key of the recorded operator"
 DASHBOARD = "https://dashboard.example/chain-data/wallet-explorer?address={address}"
 _SIZE = re.compile(r"<(\d+) bytes>")
 pytestmark = reads.pytestmark
@@ -55,6 +61,7 @@ class Row:
     method: str = ".*"
     status: int = 0
     ignore: tuple[str, ...] = ()
+    unordered: bool = False
 
     def fits(self, file: str, case: dict[str, Any]) -> bool:
         request = case["request"]
@@ -122,7 +129,8 @@ def _settings(original: Callable[..., Settings]) -> Callable[..., Settings]:
         wide = replace(settings.limits, writes_burst=100_000, writes_per_second=100_000.0)
         optional = settings.app_api.svm_url != upstreams.OFF
         messaging = {"messaging_secret": SECRET if optional else "", "messaging_dashboard": DASHBOARD}
-        settings = replace(settings, app_api=replace(settings.app_api, **messaging))
+        admin = {"admin_keys": (hashed("golden", ADMIN_KEY, cost=2**4).text(),) if optional else ()}
+        settings = replace(settings, app_api=replace(settings.app_api, **messaging, **admin))
         return settings if settings.limits.trusted_proxies else replace(settings, limits=wide)
 
     return made
@@ -158,11 +166,15 @@ def judged(file: str, case: dict[str, Any], status: int, headers: dict[str, str]
     if expected:
         return [] if status == expected else [f"status {status}, expected {expected}: {body[:200]!r}"]
     recorded = case["response"]
+    if isinstance(recorded["body"], dict) and recorded["body"].get("error") == "authentication_failed":
+        return _refusal(case, status, body)
     ignore = {name for row in fitting for name in row.ignore}
     theirs = _less(corrected(recorded["body"]), ignore)
     if "jwt_decoded" in recorded and status == 200:
         theirs = _less(recorded["jwt_decoded"], {*ignore, "hs256_secret", "exp"})
         body = json.dumps(_less(_decoded(json.loads(body)["token"]), {*ignore, "exp"})).encode()
+    if any(row.unordered for row in fitting):
+        case = {**case, "order_unstable": True}
     case = {**case, "response": {**recorded, "body": theirs}}
     if status < 400 and recorded["body_kind"] == "json":
         body = json.dumps(_less(json.loads(body), ignore)).encode()
@@ -220,6 +232,85 @@ def _writes(path: Path) -> list[dict[str, Any]]:
         for case in json.loads(path.read_bytes())["cases"]
         if case["request"]["method"] not in reads.READS and not case["request"]["path"].startswith("/api/admin")
     ]
+
+
+ADMIN = [
+    path
+    for path in reads.RECORDINGS
+    if any(case["request"]["path"].startswith("/api/admin") for case in json.loads(path.read_bytes())["cases"])
+]
+
+
+def _admin_cases(path: Path) -> list[dict[str, Any]]:
+    return [case for case in json.loads(path.read_bytes())["cases"] if case["request"]["path"].startswith("/api/admin")]
+
+
+def _with_key(case: dict[str, Any]) -> dict[str, Any]:
+    """The case with a real key where the recording names one."""
+    scheme = "bearer" if case["case"] == "lower-case bearer" else "Bearer"
+    headers = {
+        name: f"{scheme} {ADMIN_KEY}" if name == "Authorization" and value == "Bearer <key>" else value
+        for name, value in case["request"]["headers"].items()
+    }
+    return {**case, "request": {**case["request"], "headers": headers}}
+
+
+def _refusal(case: dict[str, Any], status: int, body: bytes) -> list[str]:
+    """A refused key: the recorded status and words, in the envelope."""
+    recorded = case["response"]
+    error = json.loads(body)["error"]
+    code = {401: "UNAUTHORIZED", 403: "FORBIDDEN"}[recorded["status"]]
+    ours, theirs = (status, error["code"], error["message"]), (recorded["status"], code, recorded["body"]["message"])
+    return [] if ours == theirs else [f"{ours}, recorded {theirs}"]
+
+
+async def _proposals(app: App, world: RecordedWorld) -> None:
+    """The recorded proposals and the recorded note, which our import does not take over."""
+    files = world.world["locale_files"]
+    held = Translations(app, AuditLog(app.clock))
+    await held.propose(msgspec.convert(files["pending.json"]["translations"], list[PendingTranslation]))
+    for one in files["audit.json"]["entries"]:
+        at = to_datetime(parse_rfc3339(one["timestamp"]))
+        details = {"new_value": one["new_value"]}
+        note = (one["id"], at, "translations", one["action"], "", one["lang"], one["key"], details)
+        await app.storage.writing(lambda session, note=note: session.execute(STATEMENTS.note, *note))
+
+
+def _listed_languages(folder: Path, world: RecordedWorld) -> Path:
+    """The recorded documents, with the languages that the recorded list has."""
+    (folder / "locales").mkdir(parents=True)
+    for name, content in world.world["gated_files"].items():
+        (folder / name).write_text(json.dumps(content))
+    for name, content in world.world["locale_files"].items():
+        (folder / "locales" / name).write_text(json.dumps(content))
+    return folder
+
+
+@pytest.mark.usefixtures("short_tempers")
+@pytest.mark.parametrize("path", ADMIN or [Path("none.json")], ids=lambda path: path.stem)
+async def test_recorded_admin(
+    path: Path,
+    database: str,
+    tmp_path: Path,
+    share: Callable[[str, int, int], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every recorded admin request is answered as recorded, less the listed exceptions."""
+    monkeypatch.setattr(reads, "_gated_folder", _listed_languages)
+    wrong: list[str] = []
+    good = 0
+    cases = _admin_cases(path)
+    async with (
+        reads.staged(database, reads.SCENES.get(path.stem, reads.Scene()), tmp_path) as (base, app, world),
+        aiohttp.ClientSession() as session,
+    ):
+        await _proposals(app, world)
+        for case in map(_with_key, cases):
+            found = await _exchange(session, base, app, path.name, case)
+            good += not found
+            wrong += [f"{case['case']}: {text}" for text in found]
+    share(f"app/{path.name} admin", good, len(cases))
+    assert not wrong, "\n".join(line[:1500] for line in wrong[:40])
 
 
 @pytest.mark.usefixtures("short_tempers")

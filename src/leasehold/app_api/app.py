@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from leasehold.app_api.cells import Cell
 from leasehold.app_api.gating.documents import GatedConfig
 from leasehold.app_api.gating.rules import FilterContext
 from leasehold.app_api.gating.store import GatedStore, Locale
+from leasehold.app_api.refresh import Refresher
 from leasehold.app_api.upstreams.all import Upstreams
 from leasehold.app_api.upstreams.chain import StakingPoolResponse
 from leasehold.app_api.upstreams.data import Currency, Pool, Protocol
@@ -77,6 +78,7 @@ class App:
     links: Upstreams | None = None
     gated_store: GatedStore | None = None
     database: Database | None = None
+    refreshers: dict[str, Refresher] = field(default_factory=dict)
 
     @property
     def upstreams(self) -> Upstreams:

@@ -84,7 +84,7 @@ def refreshers(app: App) -> list[Refresher]:
     ) -> Refresher:
         return Refresher(name, lambda: work(app), needs, every, on_block, follows)
 
-    return [
+    found = [
         make("gated_config", refresh_gated, every=GATED_SECONDS),
         make("indexed_protocols", refresh_protocols, every=INDEX_SECONDS),
         make("indexed_currencies", refresh_indexed_currencies, every=INDEX_SECONDS),
@@ -122,3 +122,5 @@ def refreshers(app: App) -> list[Refresher]:
         make("stats_overview", etl.refresh_overview),
         make("loans_stats", etl.refresh_loans),
     ]
+    app.refreshers = {one.name: one for one in found}
+    return found

@@ -4,21 +4,22 @@ CREATE INDEX transfers_unfinished ON app_api.transfers (created_at) WHERE finish
 
 -- Who changed what over the admin routes; `actor` is the name of a key, never the key.
 CREATE TABLE app_api.audit (
-    id uuid PRIMARY KEY,
+    id text PRIMARY KEY,
     at timestamptz NOT NULL,
     area text NOT NULL,
     action text NOT NULL,
     actor text NOT NULL,
     lang text,
     key text,
-    entry json NOT NULL
+    entry json NOT NULL,
+    number bigint GENERATED ALWAYS AS IDENTITY
 );
-CREATE INDEX audit_newest ON app_api.audit (area, at DESC);
+CREATE INDEX audit_newest ON app_api.audit (area, at DESC, number DESC);
 CREATE INDEX audit_of_key ON app_api.audit (lang, key, at DESC) WHERE key IS NOT NULL;
 
 -- Translations that somebody has still to look at, or has turned down.
 CREATE TABLE app_api.pending_translations (
-    id uuid PRIMARY KEY,
+    id text PRIMARY KEY,
     created_at timestamptz NOT NULL,
     target_lang text NOT NULL,
     source_key text NOT NULL,

@@ -1,0 +1,1 @@
+"""The operator's routes: snapshots, gated configuration, locales and translations; off unless a key is configured."""
