@@ -21,14 +21,19 @@ class AddressParams(msgspec.Struct, frozen=True):
 
 
 def require_bech32(text: str, field: str = "address") -> str:
-    """The text if it is a bech32 address of any chain."""
+    """The address in lower case if the text is a bech32 one of any chain."""
     if not text:
         raise InvalidInput(f"{field} is required", field=field)
     try:
         addresses.decode(text)
     except addresses.InvalidAddress:
         raise InvalidInput(f"Invalid {field} format", field=field) from None
-    return text
+    return text.lower()
+
+
+def is_of(address: str, prefix: str) -> bool:
+    """Whether a valid address is one of the chain with this prefix; an account of another owns nothing here."""
+    return addresses.decode(address)[0] == prefix
 
 
 def require_own(text: str, prefix: str, brand: str, field: str = "address") -> str:

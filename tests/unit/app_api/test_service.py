@@ -204,6 +204,7 @@ BAD = [
     (f"/api/leases/{LEASE}?protocol=NOPE", 400, "protocol"),
     (f"/api/leases/{LEASE}?protocol={SHORT}", 400, "protocol"),
     (f"/api/leases/{STRANGER}?protocol={LONG}", 404, None),
+    (f"/api/leases/{encode('osmo', bytes(32))}?protocol={LONG}", 404, None),
     ("/api/governance/proposals?limit=-1", 400, "limit"),
     ("/api/governance/proposals?limit=4294967296", 400, "limit"),
     ("/api/etl/liquidations", 404, None),
@@ -231,6 +232,18 @@ async def test_bad_input_is_told(warm: Running) -> None:
         async with warm.client.get(URL(path, encoded=True)) as response:
             body = await response.json()
         assert (path, response.status, body["error"].get("field")) == (path, status, field), body
+
+
+async def test_an_account_of_another_chain_owns_nothing_here(warm: Running) -> None:
+    """Its lists are empty without asking the chain, which would refuse the address; upper case is the same account."""
+    foreign = encode("osmo", bytes(20))
+    warm.world.calls.clear()
+    for path, member in (("leases", "leases"), ("earn/positions", "positions"), ("staking/positions", "delegations")):
+        status, body = await warm.get(f"/api/{path}?address={foreign}")
+        assert (status, body[member]) == (200, [])
+    assert not any(foreign in call for call in warm.world.calls)
+    _, lower = await warm.get(f"/api/leases?address={OWNER}")
+    assert (await warm.get(f"/api/leases?address={OWNER.upper()}"))[1] == lower
 
 
 async def test_proposals_know_their_voters(warm: Running) -> None:

@@ -12,7 +12,7 @@ from leasehold.app_api.app import App
 from leasehold.app_api.display import double, fixed, number, shortest
 from leasehold.app_api.gating import rules
 from leasehold.app_api.gating.rules import FilterContext
-from leasehold.app_api.inputs import AddressParams, require_bech32
+from leasehold.app_api.inputs import AddressParams, is_of, require_bech32
 from leasehold.app_api.resources.currencies import Catalogue
 from leasehold.app_api.resources.prices import Prices
 from leasehold.app_api.resources.protocols import Contracts
@@ -232,6 +232,8 @@ def declare(api: Registry, app: App) -> None:
         context, registry = cells.filter.value, cells.contracts.value
         catalogue, prices = cells.currencies.value, cells.prices.value
         figures = cells.indexed_pools.get() or {}
+        if not is_of(lender, app.settings.identity.prefix):
+            return EarnPositionsResponse([], fixed(0, 2))
         view = await app.chain()
         found = await asyncio.gather(
             *(

@@ -13,7 +13,7 @@ from leasehold.app_api.app import App
 from leasehold.app_api.display import number, shortest
 from leasehold.app_api.gating import rules
 from leasehold.app_api.gating.documents import DownpaymentRange, GatedConfig
-from leasehold.app_api.inputs import OwnerAddress, require_bech32
+from leasehold.app_api.inputs import OwnerAddress, is_of, require_bech32
 from leasehold.app_api.resources.lease_states import Amount, State
 from leasehold.app_api.resources.lease_views import (
     LeaseHistoryEntry,
@@ -186,6 +186,8 @@ def declare(api: Registry, app: App) -> None:
         owner, only = require_bech32(request.params.address), request.params.protocol
         # Said before the chain is asked for anything.
         _, gated, _ = cells.filter.value, cells.gated.value, cells.contracts.value
+        if not is_of(owner, app.settings.identity.prefix):
+            return totals([])
         view = await app.chain()
 
         async def read() -> LeasesResponse:
@@ -200,11 +202,13 @@ def declare(api: Registry, app: App) -> None:
         address, name = request.params.address, request.params.protocol
         if not name:
             raise InvalidInput("protocol query parameter is required", field="protocol")
-        require_bech32(address)
+        address = require_bech32(address)
         gated = cells.gated.value
         protocol = cells.protocols.value.get(name)
         if protocol is None:
             raise InvalidInput(f"there is no protocol {name}", field="protocol")
+        if not is_of(address, app.settings.identity.prefix):
+            raise NotFound(f"Lease {address} not found")
         view = await app.chain()
         try:
             state, known = await asyncio.gather(read_state(view, address, gated), known_opening(app, address, view))

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 
 from leasehold.app_api.app import App
-from leasehold.app_api.inputs import AddressParams, require_bech32
+from leasehold.app_api.inputs import AddressParams, is_of, require_bech32
 from leasehold.app_api.upstreams import chain
 from leasehold.core.errors import NotFound
 from leasehold.serving.routes import Cache, PlainRequest, Registry, Request
@@ -148,6 +148,8 @@ def declare(api: Registry, app: App) -> None:
     @api.get("/api/staking/positions", summary="A wallet's staking", tags=tags, errors=(400, 502))
     async def wallet(request: Request[AddressParams, None]) -> StakingPositionsResponse:
         address = require_bech32(request.params.address)
+        if not is_of(address, app.settings.identity.prefix):
+            return StakingPositionsResponse([], [], [], "0", "0")
         view = await app.chain()
         delegations, unbonding, rewards = await asyncio.gather(
             chain.delegations(view, address), chain.unbonding(view, address), chain.rewards(view, address)
