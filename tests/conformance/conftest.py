@@ -63,7 +63,6 @@ def _started(home: Path, profile: str, **settings: str) -> tuple[subprocess.Pope
         "listen.lcd": "0",
         "listen.grpc": "0",
         "listen.control": "0",
-        "listen.control": "0",
         **settings,
     }
     flags = [part for key, value in chosen.items() for part in ("--set", f"{key}={value}")]

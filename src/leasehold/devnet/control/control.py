@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from leasehold.chain.comet.blocks import tx_hash
-from leasehold.core.addresses import Bech32Prefixes, InvalidAddress
 from leasehold.core.clock import NANOSECONDS, rfc3339
 from leasehold.core.errors import Conflict, InvalidInput, LeaseholdError, NotFound, Unavailable
-from leasehold.devnet.app.abci import TxResult
 from leasehold.devnet.app.coins import Coin
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.chain import Devnet
 from leasehold.devnet.consensus.node import SealedBlock
 from leasehold.devnet.consensus.sealing import Sealer
+from leasehold.devnet.control.accounts import Accounts, Delivery
 from leasehold.devnet.control.assets import Assets
 from leasehold.devnet.control.clock import DevnetClock
 from leasehold.devnet.control.dumps import Dumps
 from leasehold.devnet.control.faults import Faults, Surfaces
-from leasehold.devnet.genesis.document import wallet
-from leasehold.devnet.market.hands import Hand
+from leasehold.devnet.genesis.deployment import PARTS
 from leasehold.devnet.market.live import LiveMarket
 from leasehold.devnet.market.market import MarketState
 from leasehold.devnet.market.relay import Fault
+from leasehold.devnet.wasm.failures import ModuleFailure
 
 MOST_BLOCKS = 100_000
 MOST_SNAPSHOTS = 64
@@ -48,14 +48,6 @@ class Snapshot:
     market: MarketState | None
 
 
-@dataclass(frozen=True, slots=True)
-class Funding:
-    """A delivered transaction of the faucet."""
-
-    hash: str
-    height: int
-
-
 @dataclass(slots=True)
 class Control:
     """Control over an open chain, its sealer, its clock and its market; `folder` is where dumps may be kept."""
@@ -69,6 +61,7 @@ class Control:
     faults: Faults = field(init=False)
     dumps: Dumps = field(init=False)
     assets: Assets = field(init=False)
+    accounts: Accounts = field(init=False)
     _snapshots: dict[str, Snapshot] = field(default_factory=dict, init=False)
     _taken: int = field(default=0, init=False)
 
@@ -76,6 +69,7 @@ class Control:
         self.faults = Faults(self.devnet, self.surfaces)
         self.dumps = Dumps(self.devnet, self.folder)
         self.assets = Assets(self.devnet.settings.identity)
+        self.accounts = Accounts(self.devnet)
 
     # Blocks and time.
 
@@ -129,49 +123,26 @@ class Control:
 
     # Money.
 
-    def fund(self, address: str, coins: Sequence[str]) -> Funding:
-        """Send coins from the faucet in a transaction of its own, and seal the block that delivers it."""
-        self._account(address)
+    def fund(self, account: str, coins: Sequence[str]) -> Delivery:
+        """Send coins from the faucet in a transaction of its own, and seal the block that delivers it.
+
+        An account is an address of this chain or the name of a development account.
+        """
+        to = self.accounts.text_of(account)
         amounts: dict[str, int] = {}
         for text in coins:
             denom, amount = self.assets.coin(text)
             amounts[denom] = amounts.get(denom, 0) + amount
         if not amounts or not all(amounts.values()):
             raise InvalidInput("give at least one coin, none of them zero", field="coins")
-        hand = self._faucet()
+        hand = self.accounts.hand("faucet")
         paid = [{"denom": denom, "amount": str(amount)} for denom, amount in sorted(amounts.items())]
-        message = hand.message(
-            "cosmos.bank.v1beta1.MsgSend", from_address=hand.address, to_address=address, amount=paid
-        )
-        tx = self._submit(hand, message)
-        sealed = self.devnet.node.seal()
-        if tx not in sealed.block.txs:
-            raise Unavailable("the faucet's transaction did not fit into the block", hint="try again")
-        self._require(sealed.results.tx_results[sealed.block.txs.index(tx)])
-        return Funding(tx_hash(tx).hex().upper(), sealed.height)
+        message = hand.message("cosmos.bank.v1beta1.MsgSend", from_address=hand.address, to_address=to, amount=paid)
+        return self.accounts.deliver(hand, message)
 
-    def _faucet(self) -> Hand:
-        identity = self.devnet.settings.identity
-        owner = wallet("faucet", identity.prefix, identity.namespace)
-        return Hand(owner, self.devnet.registry, identity.base_denom, self.devnet.node.chain_id)
-
-    def _submit(self, hand: Hand, message: object) -> bytes:
-        app, node = self.devnet.app, self.devnet.node
-        if len(node.mempool):
-            # Whatever the faucet's owner may have sent on their own comes first.
-            node.seal()
-        tx = hand.sign(app.context(), app.modules.auth, [message], gas=300_000)
-        self._require(node.submit(tx))
-        return tx
-
-    @staticmethod
-    def _require(result: TxResult) -> None:
-        if result.code:
-            raise Conflict(f"the faucet's transaction was refused: {result.log}")
-
-    def set_balance(self, address: str, coin: str) -> int:
+    def set_balance(self, account: str, coin: str) -> int:
         """Make an account hold exactly this much of a coin, minting or burning the difference; returns the height."""
-        owner = self._account(address)
+        owner = self.accounts.bytes_of(account)
         denom, amount = self.assets.coin(coin)
         self.devnet.app.before_next_block(lambda ctx: self._change(ctx, owner, denom, amount))
         return self.devnet.node.seal().height
@@ -189,11 +160,34 @@ class Control:
             bank.send(ctx, owner, mint, less)
             bank.burn(ctx, _MINT, less)
 
-    def _account(self, address: str) -> bytes:
+    # Contracts.
+
+    def contracts(self) -> dict[str, str]:
+        """Addresses of the contracts by name: `treasury`, `OSMOSIS-OSMOSIS-USDC_NOBLE/leaser` and so on."""
+        deployment = self.devnet.deployment
+        found = dict(deployment.platform)
+        for spec in deployment.protocols:
+            at = deployment.addresses(spec.name)
+            found.update((f"{spec.name}/{part}", getattr(at, part)) for part in PARTS)
+        return found
+
+    def execute(self, account: str, contract: str, message: Any, coins: Sequence[str] = ()) -> Delivery:
+        """Call a contract, by address or name, as a development account, and seal the block that delivers it."""
+        hand = self.accounts.hand(account)
+        funds = dict(map(self.assets.coin, coins))
+        return self.accounts.deliver(hand, hand.execute(self._contract(contract), message, funds))
+
+    def query(self, contract: str, message: Any) -> Any:
+        """A contract's answer at the last block."""
+        app = self.devnet.app
         try:
-            return Bech32Prefixes(self.devnet.settings.identity.prefix).account_bytes(address)
-        except InvalidAddress as error:
-            raise InvalidInput(error.message, field="address") from None
+            answer = app.modules.wasm.query_smart(app.context(), self._contract(contract), json.dumps(message).encode())
+        except ModuleFailure as error:
+            raise Conflict(f"the contract refused: {error}") from None
+        return json.loads(answer)
+
+    def _contract(self, name: str) -> str:
+        return self.contracts().get(name, name)
 
     # Prices.
 

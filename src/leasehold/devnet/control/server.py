@@ -21,7 +21,7 @@ from leasehold.devnet.control.control import Control, Snapshot
 from leasehold.devnet.genesis.document import address, named_accounts
 from leasehold.serving.application import Application
 from leasehold.serving.envelopes import ApplicationDialect
-from leasehold.serving.routes import H, NoParams, PlainRequest, Registry, Request
+from leasehold.serving.routes import H, NoParams, PlainRequest, Registry, Reply, Request
 from leasehold.serving.service import Running, serving
 
 HOST = "127.0.0.1"
@@ -98,9 +98,24 @@ class Fund(msgspec.Struct, forbid_unknown_fields=True):
     coins: list[str]
 
 
-class Funded(msgspec.Struct):
+class Delivered(msgspec.Struct):
     hash: str
     height: int
+    gas_used: int
+
+
+class Execute(msgspec.Struct, forbid_unknown_fields=True):
+    """`account` is the name of a development account, `contract` an address or a name."""
+
+    account: str
+    contract: str
+    message: Any
+    coins: list[str] = []
+
+
+class Query(msgspec.Struct, forbid_unknown_fields=True):
+    contract: str
+    message: Any
 
 
 class SetBalance(msgspec.Struct, forbid_unknown_fields=True):
@@ -188,9 +203,23 @@ def control_api(control: Control) -> Registry:
         return status_of(control)
 
     @post("/control/fund", "Send coins from the faucet")
-    async def fund(request: Request[NoParams, Fund]) -> Funded:
+    async def fund(request: Request[NoParams, Fund]) -> Delivered:
         done = control.fund(request.body.address, request.body.coins)
-        return Funded(done.hash, done.height)
+        return Delivered(done.hash, done.height, done.gas_used)
+
+    @get("/control/contracts", "Contracts by name")
+    async def contracts(request: PlainRequest) -> dict[str, str]:
+        return control.contracts()
+
+    @post("/control/execute", "Call a contract as a development account")
+    async def execute(request: Request[NoParams, Execute]) -> Delivered:
+        wish = request.body
+        done = control.execute(wish.account, wish.contract, wish.message, wish.coins)
+        return Delivered(done.hash, done.height, done.gas_used)
+
+    @post("/control/query", "Ask a contract")
+    async def query(request: Request[NoParams, Query]) -> Reply:
+        return Reply(content=control.query(request.body.contract, request.body.message))
 
     @post("/control/balance", "Set a balance")
     async def balance(request: Request[NoParams, SetBalance]) -> Status:

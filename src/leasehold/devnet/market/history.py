@@ -36,12 +36,18 @@ def _few_collections() -> Iterator[None]:
         gc.set_threshold(*thresholds)
 
 
-def simulate(devnet: Devnet, market: Market, until: int, progress: Progress | None = None) -> Told:
-    """Drive the chain to a unix second; `progress` hears the share done and how much that was."""
+def simulate(
+    devnet: Devnet, market: Market, until: int, progress: Progress | None = None, *, lively_end: bool = True
+) -> Told:
+    """Drive the chain to a unix second; `progress` hears the share done and how much that was.
+
+    With a `lively_end` there are proposals still open when it is reached.
+    """
     node = devnet.node
     told = Told()
     start = now = max(market.start, node.time_ns // NANOSECONDS)
-    market.at(until - 6 * 3600, lambda _: market.agenda.keep_open(market.now + 60))
+    if lively_end:
+        market.at(until - 6 * 3600, lambda _: market.agenda.keep_open(market.now + 60))
     with _few_collections(), node.store.grouped(GROUP):
         if node.height == 0:
             node.seal(None, [])

@@ -1,0 +1,1 @@
+"""Scenarios that come with Leasehold; their format is told in `leasehold.devnet.market.scenario`."""
