@@ -26,7 +26,8 @@ _log = logging.get("refresh")
 class Refresher:
     """One piece of background work. `work` says whether its result changed; `every` seconds it runs anyway.
 
-    With `on_block` it also runs after each new block; with `follows` whenever something it needs has changed.
+    With `on_block` it also runs after each new block; with `follows` whenever something it needs has changed. `source`
+    says to people where its data come from.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Refresher:
     on_block: bool = False
     follows: bool = True
     seconds: float = 20.0
+    source: str = "memory"
     warm: asyncio.Event = field(default_factory=asyncio.Event)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     failures: int = 0

@@ -27,6 +27,25 @@ from leasehold.app_api.resources import (
 # A change of the configuration is noticed by asking for one number this often.
 GATED_SECONDS = 2.0
 INDEX_SECONDS = 30.0
+# Where each value comes from; those not named are computed from other values.
+SOURCES = {
+    "gated_config": "PostgreSQL",
+    "indexed_protocols": "data API",
+    "indexed_currencies": "data API",
+    "indexed_pools": "data API",
+    "stats_overview": "data API",
+    "loans_stats": "data API",
+    "earn_stats": "data API and chain",
+    "protocol_contracts": "chain",
+    "gas_fee_config": "chain",
+    "prices": "chain",
+    "pools": "chain",
+    "lease_configs": "chain",
+    "validators": "chain",
+    "annual_inflation": "chain",
+    "staking_pool": "chain",
+    "proposals_with_tally": "chain",
+}
 
 
 async def refresh_gated(app: App) -> bool:
@@ -82,7 +101,8 @@ def refreshers(app: App) -> list[Refresher]:
         on_block: bool = False,
         follows: bool = True,
     ) -> Refresher:
-        return Refresher(name, lambda: work(app), needs, every, on_block, follows)
+        source = SOURCES.get(name, "memory")
+        return Refresher(name, lambda: work(app), needs, every, on_block, follows, source=source)
 
     found = [
         make("gated_config", refresh_gated, every=GATED_SECONDS),

@@ -294,6 +294,7 @@ async def test_detailed_health_asks_everybody(warm: Running) -> None:
     assert body["services"]["chain_rpc"]["status"] == "healthy"
     assert body["cache"]["status"] == "healthy"
     assert body["cache"]["cells"]["prices"]["age_seconds"] >= 0
+    assert body["cache"]["cells"]["prices"]["source"] == "chain"
     warm.world.mode = "garbage"
     _, body = await warm.get("/api/health/detailed")
     assert body["status"] == "unhealthy"

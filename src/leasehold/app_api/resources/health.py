@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Collection
+from typing import Any
 
 import msgspec
 
 from leasehold import __version__
 from leasehold.app_api.app import App
+from leasehold.app_api.cells import Cell
 from leasehold.app_api.upstreams.failures import ServiceFailure, status_text
 from leasehold.app_api.upstreams.transport import Transport
 from leasehold.serving.routes import PlainRequest, Registry
@@ -55,10 +57,12 @@ class ServiceStatus(msgspec.Struct, omit_defaults=True):
 
 
 class CellStatus(msgspec.Struct):
-    """A value computed in the background, and the seconds since it was refreshed."""
+    """A value computed in the background: seconds since it was refreshed, where from, and failures since then."""
 
     populated: bool
     age_seconds: float | None
+    source: str
+    failures: int
 
 
 class CacheStatus(msgspec.Struct):
@@ -78,9 +82,7 @@ class DetailedHealthResponse(msgspec.Struct):
     cache: CacheStatus
 
 
-async def probe(
-    transport: Transport, target: str, also: Collection[int] = (), kind: object = msgspec.Raw
-) -> ServiceStatus:
+async def probe(transport: Transport, target: str, also: Collection[int] = ()) -> ServiceStatus:
     """How an upstream is: JSON with a 2xx is healthy, and so are the statuses in `also`."""
     if not transport.configured:
         return ServiceStatus("not_configured", False)
@@ -129,8 +131,15 @@ def warmth(app: App) -> CacheStatus:
     cells = app.cells.all()
     warm = sum(one.warm for one in cells if one.name in COUNTED)
     status = "healthy" if warm == len(COUNTED) else "warming" if warm else "empty"
-    ages = {one.name: CellStatus(one.warm, None if one.age is None else round(one.age, 3)) for one in cells}
-    return CacheStatus(status, warm, warm / len(COUNTED), ages)
+    return CacheStatus(status, warm, warm / len(COUNTED), {one.name: _told(app, one) for one in cells})
+
+
+def _told(app: App, cell: Cell[Any]) -> CellStatus:
+    refresher = app.refreshers.get(cell.name)
+    age = None if cell.age is None else round(cell.age, 3)
+    if refresher is None:
+        return CellStatus(cell.warm, age, "memory", 0)
+    return CellStatus(cell.warm, age, refresher.source, refresher.failures)
 
 
 def declare(api: Registry, app: App) -> None:
