@@ -109,7 +109,8 @@ class Desk:
 
     def exported(self, path: str, listing: Listing, seconds: int, **declaration: Unpack[Declaration]) -> None:
         """Declare a list of a window that can be streamed as a whole. Takes (since, changed)."""
-        self._listed(path, ExportParams, listing, seconds, "3m", declaration)
+        # Such lists grow with the history, so only the period that most ask for is kept ready.
+        self._listed(path, ExportParams, listing, seconds, "3m", declaration, periods=("3m",))
 
     def kept(
         self,
@@ -144,13 +145,13 @@ class Desk:
         *,
         default: str = "3m",
         export: Listing | None = None,
-        stocked: bool = True,
+        periods: tuple[str, ...] = PERIODS,
         **declaration: Unpack[Declaration],
     ) -> None:
         """Declare a route with `period` and `from`: kept on the shelf unless `from` is given.
 
-        All periods of its plain form are always there, if it is `stocked`. `export`, a listing that takes
-        (since, changed), is what `export=true` streams.
+        Some `periods` of its plain form are always there. `export`, a listing that takes (since, changed), is what
+        `export=true` streams.
         """
 
         async def handler(request: Any) -> Reply:
@@ -163,7 +164,7 @@ class Desk:
 
         declaration.setdefault("cache", Cache.snapshot(seconds))
         self._declare(path, params, handler, declaration)
-        for period in PERIODS if stocked else ():
+        for period in periods:
             self._stock(path, params(period=period), make, seconds, default)
 
     async def form(self, listing: Listing, format_name: str, *arguments: Any) -> Content:
@@ -183,6 +184,7 @@ class Desk:
         seconds: int,
         default: str,
         declaration: Declaration,
+        periods: tuple[str, ...] = PERIODS,
     ) -> None:
         async def make(asked: Any) -> Content:
             window = Window.of(self.clock, asked.period, asked.from_, default=default)
@@ -190,7 +192,7 @@ class Desk:
 
         declaration["produces"] = (JSON, CSV)
         declaration["response"] = listing.wire_type
-        self.windowed(path, params, make, seconds, default=default, export=listing, **declaration)
+        self.windowed(path, params, make, seconds, default=default, export=listing, periods=periods, **declaration)
 
     async def _ask(
         self, path: str, asked: Any, make: Callable[[Any], Awaitable[Content]], seconds: int, default: str = "3m"

@@ -10,11 +10,10 @@ from typing import Any
 from leasehold.core import logging
 from leasehold.core.errors import RateLimited
 from leasehold.data_api.conventions import CSV
-from leasehold.data_api.index import Index, Listing, Stated
+from leasehold.data_api.index import MAX_ROWS, Index, Listing, Stated
 from leasehold.data_api.shelf import place_headers
 from leasehold.serving.routes import Reply
 
-MAX_ROWS = 100_000
 AT_ONCE = 2
 _CHUNKS = 4
 _CHUNK_BYTES = 64 * 1024

@@ -25,6 +25,10 @@ _PLACE = (
 _PATIENT = "SET LOCAL statement_timeout = 120000; SET LOCAL plan_cache_mode = force_custom_plan"
 
 
+# No answer has more rows: one that does not end would let a few requests fill the memory.
+MAX_ROWS = 100_000
+
+
 @dataclass(frozen=True, slots=True)
 class Stated:
     """Finished bytes and the block they speak for."""
@@ -58,8 +62,9 @@ class Listing:
 
     @property
     def array(self) -> str:
-        """Expression that is the JSON array of all rows."""
-        return f"coalesce((SELECT '[' || string_agg(row_to_json(r)::text, ',') || ']' FROM ({self.query}) r), '[]')"
+        """Expression that is the JSON array of the rows, the first 100,000 of them."""
+        rows = f"SELECT * FROM ({self.query}) q LIMIT {MAX_ROWS}"
+        return f"coalesce((SELECT '[' || string_agg(row_to_json(r)::text, ',') || ']' FROM ({rows}) r), '[]')"
 
     def csv(self, limit: int | None = None) -> str:
         """Query of the CSV form, which spells booleans as JSON does."""
@@ -67,8 +72,7 @@ class Listing:
             f'"{member.encode_name}"' + ("::text" if member.type is bool else "")
             for member in msgspec.structs.fields(self.row)
         )
-        bound = "" if limit is None else f" LIMIT {limit}"
-        return f"SELECT {columns} FROM ({self.query}{bound}) r"
+        return f"SELECT {columns} FROM ({self.query}) r LIMIT {limit or MAX_ROWS}"
 
 
 class Index:

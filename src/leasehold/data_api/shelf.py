@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -113,7 +114,10 @@ class Shelf:
             renewed = 0
             for good in list(self._goods.values()):
                 if self._due(good):
+                    begun = time.perf_counter()
                     renewed += await self._refresh(good)
+                    # Requests come first: never busy for more than half of the time.
+                    await asyncio.sleep(min(time.perf_counter() - begun, 2.0))
         except NotReady:
             self._mark_stale(self._goods.values())
             raise

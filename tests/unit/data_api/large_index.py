@@ -18,10 +18,10 @@ POOL = encode("chain", b"\3" * 32)
 PARTITIONED = "blocks txs messages account_messages price_candles position_hours account_hours"
 
 
-def fill(url: str, blocks: int) -> None:
+def fill(url: str, blocks: int, start: str = START) -> None:
     """Fill an empty index with so many blocks and what comes with them, and let PostgreSQL look at it."""
     text = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
-    words = {"n": str(blocks), "protocol": PROTOCOL, "pool": POOL, "account": ACCOUNT, "lease": LEASE, "start": START}
+    words = {"n": str(blocks), "protocol": PROTOCOL, "pool": POOL, "account": ACCOUNT, "lease": LEASE, "start": start}
     for name, word in words.items():
         text = text.replace("{" + name + "}", word)
     with psycopg.connect(url, autocommit=True, options="-c synchronous_commit=off") as connection:
