@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from leasehold.chain.wallet import Wallet
@@ -62,10 +63,10 @@ class OpenChain:
         )
 
 
-def open_chain(blocks: int = BLOCKS) -> OpenChain:
-    """A chain of its own with some empty blocks."""
+def open_chain(blocks: int = BLOCKS, folder: Path | None = None) -> OpenChain:
+    """A chain of its own with some empty blocks, in memory or in a folder."""
     settings = load(profile="devnet").settings
-    devnet = Devnet.open(settings, None, genesis_time_ns=GENESIS_NS)
+    devnet = Devnet.open(settings, folder, genesis_time_ns=GENESIS_NS, durable=False)
     for number in range(blocks):
         devnet.node.seal(None if number == 0 else devnet.node.time_ns + 1_000_000_000)
     identity = settings.identity

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -95,8 +97,18 @@ class Queries:
         # Accounts lie in a store of another name than their module's.
         self._stores = {module.name for module in app.modules.all()} - {"auth"} | {"acc"}
         self.handlers = handlers
+        # By path: what must be done for a request in advance, if anything.
+        self.lengthy: dict[str, Callable[[Any], Callable[[], None] | None]] = {}
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="queries")
         # The height at which a replica that stopped following would answer; None follows.
         self.frozen: int | None = None
+
+    async def ahead(self, path: str, request: Any) -> None:
+        """Do what takes long before the handler runs, in a thread: blocks are sealed meanwhile."""
+        prepare = self.lengthy.get(path)
+        work = prepare(request) if prepare is not None else None
+        if work is not None:
+            await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def extend(self, handlers: dict[str, Handler]) -> None:
         """Add answers that need more than the state: blocks, the mempool, the node."""

@@ -71,6 +71,8 @@ class _QueryHandler(_Handler):
                 raise
             if method.service not in _HEIGHTLESS:
                 await context.send_initial_metadata(((HEIGHT, str(height)),))
+            if method.path in self._queries.lengthy:
+                await self._queries.ahead(method.path, request)
             try:
                 response = self._queries.call(method.path, request, height)
             except StatusError as error:

@@ -105,7 +105,7 @@ class LcdApplication:
             if received is None:
                 return _too_large(headers)
             body_in = received
-        status, extra, body = self._answer(found, query, request, body_in)
+        status, extra, body = await self._answer(found, query, request, body_in)
         return status, headers + extra, body
 
     def _documentation(self, path: str) -> tuple[int, Headers, bytes] | None:
@@ -116,7 +116,7 @@ class LcdApplication:
         headers = [(b"content-type", b"text/html; charset=utf-8"), (b"accept-ranges", b"bytes")]
         return 200, headers, routes_page(self._routes.listed())
 
-    def _answer(
+    async def _answer(
         self, found: tuple[Route, list[str]], query: str, headers: dict[bytes, bytes], body: bytes
     ) -> tuple[int, Headers, bytes]:
         route, values = found
@@ -134,6 +134,8 @@ class LcdApplication:
         plain: Headers = [(b"x-cosmos-block-height", shown)]
         if route.method.path == _BROADCAST:
             meta, plain = [], []
+        if route.method.path in self._queries.lengthy:
+            await self._queries.ahead(route.method.path, message)
         try:
             response = self._queries.call(route.method.path, message, height)
         except StatusError as error:

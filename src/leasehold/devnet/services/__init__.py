@@ -21,7 +21,9 @@ def node_handlers(app: ChainApplication, node: Node, *, minimum_gas_price: str) 
     blocks = BlockService(app, node)
     handlers: dict[str, Handler] = {}
     handlers.update(blocks.handlers())
-    handlers.update(TransactionService(app, node, blocks).handlers())
+    transactions = TransactionService(app, node, blocks)
+    handlers.update(transactions.handlers())
+    app.queries.lengthy.update(transactions.lengthy())
     handlers.update(NodeService(app, node, minimum_gas_price).handlers())
     handlers.update(ReflectionServices(app).handlers())
     return handlers

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leasehold.chain.comet.blocks import tx_hash
-from leasehold.chain.comet.query import QuerySyntaxError, parse
+from leasehold.chain.comet.query import MAX_LENGTH, QuerySyntaxError, parse
 from leasehold.chain.standard_transactions import StandardTransactions
 from leasehold.chain.transactions import UndecodableTransaction, decode_transaction
 from leasehold.core.clock import rfc3339
@@ -57,6 +57,8 @@ class TransactionService:
         self._blocks = blocks
         self._registry = app.registry
         self._standard = StandardTransactions(app.registry)
+        # Outcomes of searches done ahead, by the request they are for; its handler takes them away.
+        self._found: dict[int, list[int] | str] = {}
 
     def handlers(self) -> dict[str, Callable[[Context, Any], Any]]:
         return {
@@ -70,6 +72,10 @@ class TransactionService:
             _SERVICE + "TxEncodeAmino": self.encode_amino,
             _SERVICE + "TxDecodeAmino": self.decode_amino,
         }
+
+    def lengthy(self) -> dict[str, Callable[[Any], Callable[[], None] | None]]:
+        """Searches, which may go through all there is."""
+        return {_SERVICE + "GetTxsEvent": self.search_ahead}
 
     def _new(self, name: str, **fields: Any) -> Any:
         return self._registry.new(_PACKAGE + name, **fields)
@@ -171,16 +177,29 @@ class TransactionService:
             events=self._events(result.events),
         )
 
+    def search_ahead(self, request: Any) -> Callable[[], None] | None:
+        """A search that leaves its outcome for the handler of the same request; none where there is no other thread."""
+        store = self._node.store
+        if store.path == ":memory:":
+            return None
+        store.flush()
+
+        def work() -> None:
+            searcher = Searcher.open(store.path)
+            try:
+                self._found[id(request)] = _searched(searcher, request.query)
+            finally:
+                searcher.close()
+
+        return work
+
     def search(self, ctx: Context, request: Any) -> Any:
-        text = request.query
-        if not text:
-            raise StatusError(Status.INTERNAL, "query cannot be empty")
-        try:
-            query = parse(text)
-        except QuerySyntaxError as error:
-            raise StatusError(Status.INTERNAL, f"failed to search for txs: {error}") from None
-        searcher = Searcher(self._node.store.connection)
-        places = sorted(searcher.txs(query), reverse=request.order_by == _DESCENDING)
+        found_places = self._found.pop(id(request), None)
+        if found_places is None:
+            found_places = _searched(Searcher(self._node.store.connection), request.query)
+        if isinstance(found_places, str):
+            raise StatusError(Status.INTERNAL, found_places)
+        places = found_places[::-1] if request.order_by == _DESCENDING else found_places
         page, limit = max(1, request.page), min(request.limit or PAGE, PAGE)
         pages = max(1, -(-len(places) // limit))
         if page > pages:
@@ -255,6 +274,20 @@ class TransactionService:
             return self._new("TxDecodeAminoResponse", amino_json=self._standard.text(request.amino_binary))
         except InvalidInput as error:
             raise PlainError(error.message) from None
+
+
+def _searched(searcher: Searcher, text: str) -> list[int] | str:
+    """Places of what a query finds, in chain order; or what is wrong with it."""
+    if not text:
+        return "query cannot be empty"
+    if len(text.encode()) > MAX_LENGTH:
+        return "failed to search for txs: maximum query length exceeded"
+    try:
+        return sorted(searcher.txs(parse(text)))
+    except QuerySyntaxError as error:
+        return f"failed to search for txs: {error}"
+    except InvalidInput as error:
+        return f"failed to search for txs: {error.message}"
 
 
 def _hex_fault(text: str, error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -109,6 +110,37 @@ def test_searches_refuse_bad_queries_and_pages_past_the_end() -> None:
     error = refusal(chain, "GetTxsEvent", query="tx.height>0", page=9, limit=5)
     assert error.message == "failed to search for txs: page should be within [1, 1] range, given 9"
     assert error.status is Status.INTERNAL
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("tx.hash='xyz'", "failed to search for txs: error during searching for a hash in the query: encoding/hex: "),
+        (f"a.b='{'x' * 600}'", "failed to search for txs: maximum query length exceeded"),
+    ],
+)
+def test_searches_that_cannot_be_made(query: str, text: str) -> None:
+    """What the indexer refuses is told in its words."""
+    assert refusal(shared_chain(), "GetTxsEvent", query=query).message.startswith(text)
+
+
+async def test_a_search_on_disk_is_made_in_another_thread(tmp_path: Path) -> None:
+    """The loop goes on while it searches; the handler finds the outcome and leaves nothing behind."""
+    chain = open_chain(2, tmp_path)
+    raw = chain.send(5)
+    chain.devnet.node.seal(txs=[raw])
+    path = SERVICE + "GetTxsEvent"
+    queries = chain.devnet.app.queries
+    for query, found in ("tx.height=3", 1), ("hello", None):
+        request = chain.method(path).request_type(query=query)
+        await queries.ahead(path, request)
+        if found is None:
+            with pytest.raises(StatusError, match="offset"):
+                queries.call(path, request, 3)
+        else:
+            assert queries.call(path, request, 3).total == found
+    assert queries.lengthy[path](request) is not None
+    chain.devnet.close()
 
 
 def test_blocks_with_transactions_have_bounds() -> None:
