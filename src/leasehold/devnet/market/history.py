@@ -52,7 +52,7 @@ def simulate(
         if node.height == 0:
             node.seal(None, [])
             told.blocks += 1
-        busy = False
+        busy = market.is_busy(devnet.app.context())
         while True:
             now = market.next_moment(now, busy=busy)
             if now > until:
