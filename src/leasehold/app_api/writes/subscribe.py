@@ -40,8 +40,10 @@ def declare(api: Registry, app: App) -> None:
             raise NotFound("the data API takes no subscriptions")
         if 400 <= answer.status < 500:
             raise SubscriptionRefused(_reason(text))
-        if not answer.good or "<" in text:
+        if not answer.good:
             raise transport.refused(answer, "subscribe")
+        if "<" in text:
+            raise transport.unreadable("subscription")
         return Reply(
             body=answer.body, media_type=JSON if text.startswith(("{", "[", '"')) else "text/plain; charset=utf-8"
         )

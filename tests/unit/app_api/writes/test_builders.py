@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.unit.app_api.writes.conftest import (
+from tests.unit.app_api.write_stage import (
     LEASE,
     LONG,
     OTHER_VALIDATOR,
