@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import asyncpg
+import psycopg
 import pytest
 
 from leasehold.chain.client.wire import Attribute, Event, TxResult
@@ -21,12 +24,15 @@ from leasehold.core.addresses import Bech32Prefixes
 from leasehold.core.clock import ManualClock
 from leasehold.core.configuration import load
 from leasehold.core.settings import Settings
+from leasehold.serving.contracts import Contract
 from leasehold.serving.service import serving
 from leasehold.storage import migrations
+from leasehold.storage.embedded import ROLE, EmbeddedServer
 from leasehold.upstreams.chain_access import Account, ChainAccess, FoundTx, tx_hash
 from leasehold.upstreams.dialects import UpstreamApplication
 from leasehold.upstreams.service import Upstreams
 
+_numbers = count(1)
 NOW_NS = 1_800_000_000 * 10**9
 LEASER = "leaser"
 
@@ -87,7 +93,6 @@ class IndexRows:
     _connection: Any = field(default=None)
 
     async def open(self) -> None:
-        await migrations.apply(self.url, schema="indexer", migrations=migrations.of_package("leasehold.indexer"))
         self._connection = await asyncpg.connect(self.url)
         await self._insert(
             "cursor", chain_id="leasehold-1", first_height=1, height=0, hash=b"", time=self.time, time_ns=0, blocks=0,
@@ -156,11 +161,14 @@ class Service:
     client: aiohttp.ClientSession
     upstreams: Upstreams
     clock: ManualClock
+    contract: Contract
 
     async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
         """Status and JSON (None where empty) of an answer."""
         async with self.client.request(method, path, json=body, headers=headers) as response:
             data = await response.read()
+            # Whatever is asked, the answer is one the service describes.
+            self.contract.validate(method, path, response.status, response.headers.get("content-type"), data)
             return response.status, await response.json() if data else None
 
     async def get(self, path: str) -> Any:
@@ -186,7 +194,31 @@ async def running(url: str, clock: ManualClock, access: ChainAccess | None, **ch
     )
     async with serving(application) as server, aiohttp.ClientSession(server.url) as session:
         upstreams.steps = steps
-        yield Service(session, upstreams, clock)
+        yield Service(session, upstreams, clock, Contract(upstreams.registry))
+
+
+@pytest.fixture(scope="session")
+def template(postgres: EmbeddedServer) -> str:
+    """A database with the tables of the upstreams and of the indexer, to make others from: migrating takes longer."""
+    name = "upstreams_template"
+    with psycopg.connect(postgres.url(database="postgres", owner=True), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} OWNER {ROLE}")
+    for package in ("upstreams", "indexer"):
+        found = migrations.of_package(f"leasehold.{package}")
+        asyncio.run(migrations.apply(postgres.url(database=name), schema=package, migrations=found))
+    return name
+
+
+@pytest.fixture
+def database(postgres: EmbeddedServer, template: str) -> Iterator[str]:
+    """URL of a migrated database that is this test's alone."""
+    name = f"upstreams_{next(_numbers)}"
+    with psycopg.connect(postgres.url(database="postgres", owner=True), autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} OWNER {ROLE} TEMPLATE {template} STRATEGY FILE_COPY")
+        try:
+            yield postgres.url(database=name)
+        finally:
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

@@ -138,6 +138,7 @@ async def test_eligibility_has_reasons(service: Service, index: IndexRows) -> No
 
 async def test_without_an_index_no_lease_is_known(service: Service) -> None:
     """Before the indexer has run, leases are unknown and nothing fails."""
+    await service.upstreams.database.writing(lambda session: session.execute("DROP SCHEMA indexer CASCADE"))
     answer = await service.get(f"{ZERO}/eligibility?lease={lease(1)}&owner={OWNER}")
     assert answer == {"eligible": False, "reason": "lease not found"}
     await service.step("payments")
