@@ -13,6 +13,7 @@ from leasehold.app_api.display import double, fixed, number, shortest
 from leasehold.app_api.gating import rules
 from leasehold.app_api.gating.rules import FilterContext
 from leasehold.app_api.inputs import AddressParams, is_of, require_bech32
+from leasehold.app_api.resources import prices
 from leasehold.app_api.resources.currencies import Catalogue
 from leasehold.app_api.resources.prices import Prices
 from leasehold.app_api.resources.protocols import Contracts
@@ -93,10 +94,10 @@ def apy_of(figures: dict[str, Pool], protocol: str) -> float:
     return percent(figure.earn_apr if figure.earn_apr is not None else figure.apr) if figure else 0.0
 
 
-def usd_of(amount: int, ticker: str, protocol: str, catalogue: Catalogue, prices: Prices) -> Fraction | None:
+def usd_of(amount: int, ticker: str, protocol: str, catalogue: Catalogue, valued: Prices) -> Fraction | None:
     """Worth of an amount of a protocol's currency by that protocol's own price."""
     key = f"{ticker}@{protocol}"
-    info, price = catalogue.by_key.get(key), prices.get(key)
+    info, price = catalogue.by_key.get(key), valued.get(key)
     if info is None or price is None:
         return None
     return Fraction(amount, 10**info.decimal_digits) * price
@@ -108,7 +109,7 @@ async def read_pool(
     contracts: Contracts,
     figures: dict[str, Pool],
     catalogue: Catalogue,
-    prices: Prices,
+    valued: Prices,
 ) -> EarnPool:
     """A pool as of a view."""
     lpp = contracts.lpp
@@ -121,7 +122,7 @@ async def read_pool(
     # Clients know these two as the public service computes them (ADR 6): what the pool holds, and that less its loans.
     total = int(balance.balance.amount)
     available = max(0, total - int(balance.total_principal_due.amount))
-    usd = usd_of(total, lpn, protocol, catalogue, prices)
+    usd = usd_of(total, lpn, protocol, catalogue, valued)
     figure = figures.get(protocol.upper())
     return EarnPool(
         protocol,
@@ -143,7 +144,7 @@ async def read_position(
     lender: str,
     figures: dict[str, Pool],
     catalogue: Catalogue,
-    prices: Prices,
+    valued: Prices,
 ) -> tuple[EarnPosition, Fraction] | None:
     """A lender's position in a pool with its worth in USD, None without one."""
     held: _Coin = await view.smart(contracts.lpp, {"balance": {"address": lender}}, _Coin)
@@ -156,7 +157,7 @@ async def read_position(
     base, quote = int(price.amount.amount), int(price.amount_quote.amount)
     ratio = Fraction(quote, base) if base else Fraction(1)
     deposited = receipts * quote // base if base else receipts
-    usd = usd_of(deposited, lpn, protocol, catalogue, prices)
+    usd = usd_of(deposited, lpn, protocol, catalogue, valued)
     position = EarnPosition(
         protocol,
         contracts.lpp,
@@ -230,14 +231,15 @@ def declare(api: Registry, app: App) -> None:
     async def positions(request: Request[AddressParams, None]) -> EarnPositionsResponse:
         lender = require_bech32(request.params.address)
         context, registry = cells.filter.value, cells.contracts.value
-        catalogue, prices = cells.currencies.value, cells.prices.value
+        catalogue, _ = cells.currencies.value, cells.prices.value
         figures = cells.indexed_pools.get() or {}
         if not is_of(lender, app.settings.identity.prefix):
             return EarnPositionsResponse([], fixed(0, 2))
         view = await app.chain()
+        valued = await prices.at(app, view)
         found = await asyncio.gather(
             *(
-                read_position(view, name, contracts, lender, figures, catalogue, prices)
+                read_position(view, name, contracts, lender, figures, catalogue, valued)
                 for name, contracts in sorted(registry.protocols.items())
                 if context.visible(name)
             )
@@ -261,11 +263,12 @@ async def refresh_pools(app: App) -> bool:
     cells = app.cells
     head = await app.upstreams.node.head()
     view = app.upstreams.reads.at(head.height)
-    figures, catalogue, prices = cells.indexed_pools.value, cells.currencies.value, cells.prices.value
+    figures, catalogue = cells.indexed_pools.value, cells.currencies.value
+    valued = await prices.at(app, view)
 
     async def one(name: str, contracts: Contracts) -> EarnPool | None:
         try:
-            return await read_pool(view, name, contracts, figures, catalogue, prices)
+            return await read_pool(view, name, contracts, figures, catalogue, valued)
         except (ContractRefused, NoSuchContract):
             return None
 

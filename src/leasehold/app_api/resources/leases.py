@@ -14,6 +14,7 @@ from leasehold.app_api.display import number, shortest
 from leasehold.app_api.gating import rules
 from leasehold.app_api.gating.documents import DownpaymentRange, GatedConfig
 from leasehold.app_api.inputs import OwnerAddress, is_of, require_bech32
+from leasehold.app_api.resources import prices
 from leasehold.app_api.resources.lease_states import Amount, State
 from leasehold.app_api.resources.lease_views import (
     LeaseHistoryEntry,
@@ -95,14 +96,14 @@ class ProtocolParams(msgspec.Struct, frozen=True):
     protocol: str
 
 
-def market_of(app: App, protocol: data.Protocol) -> Market:
-    """What leases of a protocol are valued with at this moment."""
+def market_of(app: App, protocol: data.Protocol, at: prices.Prices | None = None) -> Market:
+    """What leases of a protocol are valued with: the given prices, else the last ones."""
     terms = (app.cells.lease_terms.get() or {}).get(protocol.name)
     return Market(
         protocol.name,
         protocol.is_short,
         app.cells.currencies.get(),
-        app.cells.prices.get(),
+        at if at is not None else app.cells.prices.get(),
         Fraction(terms.max_liability, 1000) if terms is not None else None,
     )
 
@@ -129,6 +130,11 @@ async def known_opening(app: App, address: str, view: ChainView | None = None) -
         return None
 
 
+async def prices_of(app: App, view: ChainView) -> prices.Prices | None:
+    """Prices of the same block as the leases; None while there were never any."""
+    return await prices.at(app, view) if app.cells.prices.warm else None
+
+
 async def leases_of(app: App, view: ChainView, owner: str, only: str | None = None) -> list[LeaseInfo]:
     """Every visible lease of a wallet as of a view, by protocol and in the leaser's order.
 
@@ -139,13 +145,15 @@ async def leases_of(app: App, view: ChainView, owner: str, only: str | None = No
     context, gated, registry = cells.filter.value, cells.gated.value, cells.contracts.value
     names = [name for name in sorted(registry.protocols) if context.visible(name) and only in (None, name)]
 
+    valued = await prices_of(app, view)
+
     async def one(protocol: data.Protocol, address: str) -> LeaseInfo | None:
         try:
             state, known = await asyncio.gather(read_state(view, address, gated), known_opening(app, address, view))
         except ContractRefused as error:
             _log.warning("a lease refuses to say its state", lease=address, error=error.message)
             return None
-        info = lease_info(address, state, known, market_of(app, protocol))
+        info = lease_info(address, state, known, market_of(app, protocol, valued))
         if info is None or not rules.lease_visible(gated, protocol, info.amount.ticker):
             return None
         return info
@@ -193,7 +201,7 @@ def declare(api: Registry, app: App) -> None:
         async def read() -> LeasesResponse:
             return totals(await leases_of(app, view, owner, only))
 
-        key = ("leases", owner, only, gated.version, cells.filter.version, cells.prices.version)
+        key = ("leases", owner, only, gated.version, cells.filter.version)
         found: LeasesResponse = await view.once(key, read)
         return found
 
@@ -216,7 +224,7 @@ def declare(api: Registry, app: App) -> None:
             raise NotFound(f"Lease {address} not found") from None
         if not belongs(state, known, protocol):
             raise InvalidInput(f"lease {address} is not of protocol {name}", field="protocol")
-        info = lease_info(address, state, known, market_of(app, protocol))
+        info = lease_info(address, state, known, market_of(app, protocol, await prices_of(app, view)))
         if info is None:
             raise app.upstreams.lcd.transport.unreadable("lease state")
         return info

@@ -128,18 +128,28 @@ def declare(api: Registry, app: App) -> None:
     )
 
 
+async def at(app: App, view: ChainView) -> Prices:
+    """Prices as of a view, from every active oracle; read once however many look at that block."""
+    cells = app.cells
+    protocols, currencies = cells.protocols.value, cells.currencies.value
+
+    async def read() -> Prices:
+        oracles = {
+            name: one.contracts.oracle for name, one in protocols.items() if one.is_active and one.contracts.oracle
+        }
+        decimals = {key: info.decimal_digits for key, info in currencies.by_key.items()}
+        return await read_prices(view, oracles, decimals, cells.prices.get())
+
+    found: Prices = await view.once(("prices", cells.protocols.version, cells.currencies.version), read)
+    return found
+
+
 async def refresh(app: App) -> bool:
     """Read every active oracle at the newest block."""
     cells = app.cells
     head = await app.upstreams.node.head()
-    oracles = {
-        name: one.contracts.oracle
-        for name, one in cells.protocols.value.items()
-        if one.is_active and one.contracts.oracle
-    }
-    decimals = {key: info.decimal_digits for key, info in cells.currencies.value.by_key.items()}
     last = cells.prices.get()
-    found = await read_prices(app.upstreams.reads.at(head.height), oracles, decimals, last)
+    found = await at(app, app.upstreams.reads.at(head.height))
     if found == last and head.height == cells.prices.height:
         return False
     changed = cells.prices.put(found, height=head.height, time_ns=head.time_ns)
