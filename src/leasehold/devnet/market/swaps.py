@@ -54,20 +54,9 @@ class SwapDesk:
 
     def _check_accounts(self, network: Network, order: SwapOrder) -> None:
         """Whoever is to be paid must exist in principle: an arrival nobody can take would never end."""
-        own = self._scene.app.identity.prefix
-        for account, prefixes in ((order.receiver, (own, network.prefix)), (order.affiliate, (network.prefix,))):
-            if not account and account is order.affiliate:
-                continue
-            try:
-                prefix, data = decode(account)
-            except InvalidAddress as error:
-                raise Unfilled(f"{account[:100]!r}: {error.message}") from None
-            if (
-                prefix not in prefixes
-                or len(data) not in (ACCOUNT_LENGTH, CONTRACT_LENGTH)
-                or account != account.lower()
-            ):
-                raise Unfilled(f"{account} is no account of {network.name}")
+        _check_account(order.receiver, self._scene.app.identity.prefix, network.prefix)
+        if order.affiliate:
+            _check_account(order.affiliate, network.prefix)
 
     def _protocol(self, network: Network, oracle: str) -> ProtocolSpec:
         deployment = self._scene.deployment
@@ -109,6 +98,15 @@ class SwapDesk:
             escrow = escrow_address("transfer", network.channel)
             if app.modules.bank.balance(ctx, escrow, base) < filled.amount:
                 raise Unfilled("the pool holds too little")
+
+
+def _check_account(text: str, *prefixes: str) -> None:
+    try:
+        prefix, data = decode(text)
+    except InvalidAddress as error:
+        raise Unfilled(f"{text[:100]!r}: {error.message}") from None
+    if prefix not in prefixes or len(data) not in (ACCOUNT_LENGTH, CONTRACT_LENGTH) or text != text.lower():
+        raise Unfilled(f"{text} is no account of {' or '.join(prefixes)}")
 
 
 def filled_result(filled: Proceeds) -> str:
