@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from leasehold.core.addresses import decode, predictable_contract_address
+from leasehold.core.nesting import nests_too_deep
 from leasehold.devnet.app.coins import Coins, coins_text, from_proto, valid
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.errors import (
@@ -171,10 +172,8 @@ class Wasm(Module):
             raise undefined(f"{what}: {error}") from None
 
     def _payload(self, data: bytes) -> None:
-        try:
-            msgspec.json.decode(data)
-        except msgspec.DecodeError:
-            raise INVALID("payload msg") from None
+        if not _is_json(data):
+            raise INVALID("payload msg")
 
     def _funds(self, coins: Coins) -> None:
         if not valid(coins):
@@ -538,10 +537,8 @@ class Wasm(Module):
 
     @answers("cosmwasm.wasm.v1.Query/SmartContractState")
     def query_smart_state(self, ctx: Context, request: Any) -> Any:
-        try:
-            msgspec.json.decode(request.query_data)
-        except msgspec.DecodeError:
-            raise StatusError(Status.INVALID_ARGUMENT, "invalid query data") from None
+        if not _is_json(request.query_data):
+            raise StatusError(Status.INVALID_ARGUMENT, "invalid query data")
         self._contract(ctx, request.address)
         try:
             data = self.query_smart(ctx, request.address, request.query_data)
@@ -603,3 +600,14 @@ def _unpacked(data: bytes) -> bytes:
     if len(unpacked) > _MAX_BYTECODE:
         raise CREATE_FAILED(f"uncompress wasm archive: max {_MAX_BYTECODE} bytes: exceeds limit")
     return unpacked
+
+
+def _is_json(data: bytes) -> bool:
+    """Whether contracts could read a text at all: well-formed, and not nested without end."""
+    if nests_too_deep(data):
+        return False
+    try:
+        msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        return False
+    return True

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
+from leasehold.core.nesting import MAXIMUM, nests_too_deep
 from leasehold.protocol.currencies import CurrencySet
 from leasehold.protocol.errors import ProtocolError, Refused
 from leasehold.protocol.serde.annotations import schema_of
@@ -84,6 +85,8 @@ class Codec:
 
     def decode(self, kind: type[T], raw: bytes) -> T:
         """The message, or SerdeError with the contract's words."""
+        if nests_too_deep(raw):
+            raise SerdeError(f"kind: Serialization, error: recursion limit exceeded at line 1 column {MAXIMUM}")
         way = self._ways.get(kind)
         if way is None:
             way = self._ways[kind] = (msgspec.json.Decoder(kind).decode, self._check(schema_of(kind), {}))

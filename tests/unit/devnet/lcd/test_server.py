@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -188,6 +189,19 @@ async def test_broadcasts_have_no_height(body: bytes, status: int) -> None:
     answer = await ask("/cosmos/tx/v1beta1/txs", "POST", body)
     assert answer.status == status
     assert METADATA not in answer.headers
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":', "[1,"])
+@pytest.mark.parametrize("depth", [100, 1_000, 50_000])
+async def test_deep_questions_to_contracts_are_refused(opening: str, depth: int) -> None:
+    """However deep the JSON of a smart query, it is an error of the argument or of the contract."""
+    chain = shared_chain()
+    listed = chain.call("/cosmwasm.wasm.v1.Query/ContractsByCode", code_id=1).contracts
+    closing = ("]" if opening.startswith("[") else "}") * depth
+    data = base64.urlsafe_b64encode((opening * depth + "1" + closing).encode()).decode()
+    answer = await ask(f"/cosmwasm/wasm/v1/contract/{listed[0]}/smart/{data}")
+    assert answer.status in (400, 500)
+    assert answer.json["message"]
 
 
 _TEXT = st.text(max_size=40)
