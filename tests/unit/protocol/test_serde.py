@@ -145,7 +145,7 @@ def test_without_currencies_any_ticker_passes() -> None:
 
 
 def test_answers_hold_amounts_of_39_digits() -> None:
-    """A price leg just below 128 bits is read where answers are read leniently (a market of 18-decimals assets met it)."""
+    """A price leg just below 128 bits is read where answers are read leniently."""
     assert msgspec.json.decode(b'"220282366920938463463374607431768211455"', type=Amount)
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(b'"540282366920938463463374607431768211455"', type=Amount)

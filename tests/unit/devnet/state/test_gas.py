@@ -9,7 +9,7 @@ from leasehold.devnet.state.store import OrderedMap
 
 
 def test_each_access_has_its_price() -> None:
-    """Reads cost 1000 and 3 a byte, writes 2000 and 30 a byte, deletes 1000, steps of an iterator 30 and their bytes."""
+    """Reads cost 1000 and 3 a byte, writes 2000 and 30 a byte, deletes 1000, steps of an iterator 30 and bytes."""
     meter = GasMeter()
     store = MeteredStore(OrderedMap(), meter)
     store.set(b"key", b"value")
