@@ -1,7 +1,8 @@
 /** The frame: navigation, the wallet button, the page that the path names. */
 import { lazy, Suspense } from "preact/compat";
 import { account, disconnect } from "./wallet/wallet";
-import { choosing, ReviewDialog, WalletDialog } from "./wallet/dialog";
+import { choosing } from "./wallet/choosing";
+import { ReviewDialog, WalletDialog } from "./wallet/dialog";
 import { nodeStatus } from "./state/shared";
 import { useResource } from "./state/resource";
 import { path } from "./state/router";
@@ -14,6 +15,7 @@ export const PAGES = [
   { path: "/assets", title: "Assets", view: lazy(() => import("./pages/assets").then((m) => m.Assets)) },
   { path: "/earn", title: "Earn", view: lazy(() => import("./pages/earn").then((m) => m.Earn)) },
   { path: "/leases", title: "Leases", view: lazy(() => import("./pages/leases").then((m) => m.Leases)) },
+  { path: "/swap", title: "Swap", view: lazy(() => import("./pages/swap").then((m) => m.Swap)) },
   { path: "/stake", title: "Stake", view: lazy(() => import("./pages/stake").then((m) => m.Stake)) },
   { path: "/governance", title: "Governance", view: lazy(() => import("./pages/governance").then((m) => m.Governance)) },
   { path: "/account", title: "Account", view: lazy(() => import("./pages/account").then((m) => m.Account)) },

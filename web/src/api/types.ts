@@ -46,6 +46,8 @@ export interface Currency {
   ticker: string;
   decimal_digits: number;
   bank_symbol: string;
+  dex_symbol: string;
+  short_name: string;
   protocol?: string;
 }
 export interface Currencies {
@@ -86,6 +88,15 @@ export interface Lease {
   liquidation_price: string | null;
   opened_at: string | null;
   pnl: { amount: string; percent: string; pnl_positive: boolean } | null;
+  close_policy?: { stop_loss?: number | null; take_profit?: number | null };
+}
+export interface LeaseEvent {
+  tx_hash: string | null;
+  action: string;
+  amount: string | null;
+  symbol: string | null;
+  timestamp: string | null;
+  liquidation_price: string | null;
 }
 export interface Leases {
   leases: Lease[];
@@ -101,7 +112,8 @@ export interface Validator {
   jailed: boolean;
 }
 export interface StakingPositions {
-  delegations: { validator_address: string; balance?: { amount: string; denom: string } }[];
+  delegations: { validator_address: string; validator_moniker: string | null; balance: { amount: string; denom: string } }[];
+  unbonding: { validator_address: string; validator_moniker: string | null; entries: { completion_time: string; balance: string }[] }[];
   total_staked: string;
   total_rewards: string;
 }

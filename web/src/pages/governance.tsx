@@ -7,7 +7,7 @@ import { percent, when } from "../ui/format";
 import { Card, Show } from "../ui/parts";
 import { account } from "../wallet/wallet";
 
-const CHOICES = [["Yes", "yes_count", 1], ["No", "no_count", 3], ["Veto", "no_with_veto_count", 4], ["Abstain", "abstain_count", 2]] as const;
+const CHOICES = [["Yes", "yes_count", "yes"], ["No", "no_count", "no"], ["Veto", "no_with_veto_count", "no_with_veto"], ["Abstain", "abstain_count", "abstain"]] as const;
 
 export function Governance() {
   const voter = account.value?.address;
@@ -28,7 +28,7 @@ function One({ proposal, refresh }: { proposal: Proposal; refresh: () => void })
   const voting = proposal.status === "PROPOSAL_STATUS_VOTING_PERIOD";
   const tally: Tally = proposal.tally ?? proposal.final_tally_result;
   const total = CHOICES.reduce((sum, [, key]) => sum + Number(tally[key]), 0);
-  const cast = async (option: number, name: string) =>
+  const cast = async (option: string, name: string) =>
     setProblem(await build({ title: `Vote ${name} on #${proposal.id}`, path: "/api/governance/vote", body: { proposal_id: proposal.id, option } }, refresh));
   return (
     <Card title={`#${proposal.id} ${proposal.title}`} aside={<span class="tag">{proposal.status.replace("PROPOSAL_STATUS_", "").replace(/_/g, " ").toLowerCase()}</span>}>

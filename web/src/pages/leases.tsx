@@ -1,12 +1,13 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { ApiError, get, post } from "../api/client";
-import type { Lease, Leases as Answer, Protocol } from "../api/types";
-import { currencies, prices, protocols } from "../state/shared";
+import type { Leases as Answer, Protocol } from "../api/types";
+import { currencies, protocols } from "../state/shared";
 import { Resource, useResource } from "../state/resource";
-import { AmountForm, build } from "../ui/form";
-import { baseUnits, percent, short, units, usd, when } from "../ui/format";
-import { Card, Show, Table } from "../ui/parts";
+import { build } from "../ui/form";
+import { baseUnits, percent, units, usd } from "../ui/format";
+import { Card, Show } from "../ui/parts";
 import { account } from "../wallet/wallet";
+import { OwnLeases } from "./own-leases";
 
 interface Quote {
   borrow_ticker: string;
@@ -25,7 +26,7 @@ export function Leases() {
       <Show of={known} lines={4}>
         {({ protocols: all }) => <OpenDesk all={all} done={() => void resource?.refresh()} />}
       </Show>
-      {resource ? <Mine resource={resource} /> : <p class="quiet">Connect a wallet to see your leases.</p>}
+      {resource ? <OwnLeases resource={resource} /> : <p class="quiet">Connect a wallet to see your leases.</p>}
     </>
   );
 }
@@ -104,69 +105,6 @@ function OpenDesk({ all, done }: { all: Protocol[]; done: () => void }) {
           {problem}
         </p>
       )}
-    </Card>
-  );
-}
-
-function Mine({ resource }: { resource: Resource<Answer> }) {
-  const state = useResource(resource);
-  const live = useResource(prices);
-  const known = useResource(currencies);
-  const [chosen, choose] = useState<string | null>(null);
-  const [problem, setProblem] = useState("");
-  const refresh = () => void resource.refresh();
-  const price = (lease: Lease) => live.value?.prices[`${lease.amount.ticker}@${lease.protocol}`]?.price_usd;
-  const decimals = (ticker: string, protocol: string) => known.value?.currencies[`${ticker}@${protocol}`]?.decimal_digits ?? 6;
-  const close = async (lease: Lease) =>
-    setProblem(await build({ title: "Close the position at the market", path: "/api/leases/market-close", body: { lease_address: lease.address } }, refresh));
-  return (
-    <Card title="Your leases" aside={state.value && <span class="quiet">Debt {usd(state.value.total_debt_usd)}</span>}>
-      <Show of={state} lines={4}>
-        {({ leases }) => (
-          <>
-            <Table
-              rows={leases}
-              keyOf={(row) => row.address}
-              empty="No open leases."
-              columns={[
-                { title: "Lease", cell: (row) => <span title={row.address} data-lease={row.address}>{short(row.address)}</span> },
-                { title: "Status", cell: (row) => <span class="tag">{row.status}</span> },
-                { title: "Position", cell: (row) => `${units(row.amount.amount, decimals(row.amount.ticker, row.protocol))} ${row.amount.ticker}`, end: true },
-                { title: "Debt", cell: (row) => usd(row.debt?.total_usd), end: true },
-                { title: "Price / liquidation", cell: (row) => `${usd(price(row))} / ${usd(row.liquidation_price)}`, end: true },
-                { title: "PnL", cell: (row) => (row.pnl ? <span class={row.pnl.pnl_positive ? "good" : "bad"}>{usd(row.pnl.amount)}</span> : "–"), end: true },
-                { title: "Opened", cell: (row) => (row.opened_at ? when(row.opened_at) : "opening") },
-                {
-                  title: "",
-                  end: true,
-                  cell: (row) => (
-                    <span class="buttons">
-                      <button class="second" disabled={row.status !== "opened"} onClick={() => choose(row.address)}>Repay</button>
-                      <button class="second" disabled={row.status !== "opened"} onClick={() => void close(row)}>Close</button>
-                    </span>
-                  ),
-                },
-              ]}
-            />
-            {leases.filter((lease) => lease.address === chosen && lease.debt).map((lease) => (
-              <AmountForm
-                key={lease.address}
-                label={`Repay ${short(lease.address)}`}
-                unit={lease.debt?.ticker ?? ""}
-                action="Repay"
-                done={refresh}
-                make={(text) => {
-                  const base = baseUnits(text, decimals(lease.debt?.ticker ?? "", lease.protocol));
-                  return base
-                    ? { title: `Repay ${text} ${lease.debt?.ticker}`, path: "/api/leases/repay", body: { lease_address: lease.address, amount: base, ticker: lease.debt?.ticker } }
-                    : "Give a positive amount.";
-                }}
-              />
-            ))}
-            {problem && <p class="problem" role="alert">{problem}</p>}
-          </>
-        )}
-      </Show>
     </Card>
   );
 }

@@ -4,7 +4,7 @@ import type { StakingPositions, Validator } from "../api/types";
 import { Resource, useResource } from "../state/resource";
 import { networks } from "../state/shared";
 import { AmountForm, build } from "../ui/form";
-import { baseUnits, percent, units } from "../ui/format";
+import { baseUnits, percent, units, when } from "../ui/format";
 import { Card, Figure, Show, Table } from "../ui/parts";
 import { account } from "../wallet/wallet";
 
@@ -20,7 +20,7 @@ export function Stake() {
   return (
     <>
       <h1>Stake</h1>
-      {mine && <Mine resource={mine} symbol={symbol} />}
+      {mine && <Mine resource={mine} symbol={symbol} all={state.value ?? []} />}
       {chosen && (
         <Card title={`Delegate to ${chosen.moniker}`}>
           <AmountForm
@@ -59,9 +59,11 @@ export function Stake() {
   );
 }
 
-function Mine({ resource, symbol }: { resource: Resource<StakingPositions>; symbol: string }) {
+function Mine({ resource, symbol, all }: { resource: Resource<StakingPositions>; symbol: string; all: Validator[] }) {
   const state = useResource(resource);
   const [problem, setProblem] = useState("");
+  const [moving, move] = useState<{ from: string; how: "Undelegate" | "Redelegate" } | null>(null);
+  const refresh = () => void resource.refresh();
   return (
     <Card title="Your stake">
       <Show of={state} lines={2}>
@@ -72,18 +74,85 @@ function Mine({ resource, symbol }: { resource: Resource<StakingPositions>; symb
               <Figure label="Rewards" value={`${units(value.total_rewards.split(".")[0] ?? "0", 6)} ${symbol}`} />
             </dl>
             {value.delegations.length > 0 && (
-              <button
-                onClick={async () =>
-                  setProblem(await build({ title: "Claim rewards", path: "/api/staking/claim-rewards", body: { validator_addresses: value.delegations.map((one) => one.validator_address) } }, () => void resource.refresh()))
-                }
-              >
-                Claim rewards
-              </button>
+              <>
+                <Table
+                  rows={value.delegations}
+                  keyOf={(row) => row.validator_address}
+                  empty=""
+                  columns={[
+                    { title: "Validator", cell: (row) => <b>{row.validator_moniker ?? row.validator_address}</b> },
+                    { title: "Staked", cell: (row) => units(row.balance.amount, 6), end: true },
+                    {
+                      title: "",
+                      end: true,
+                      cell: (row) => (
+                        <span class="buttons">
+                          {(["Undelegate", "Redelegate"] as const).map((how) => (
+                            <button key={how} class="second" onClick={() => move({ from: row.validator_address, how })}>{how}</button>
+                          ))}
+                        </span>
+                      ),
+                    },
+                  ]}
+                />
+                {moving && <Move key={moving.from + moving.how} {...moving} symbol={symbol} all={all} done={refresh} />}
+                <button
+                  onClick={async () =>
+                    setProblem(await build({ title: "Claim rewards", path: "/api/staking/claim-rewards", body: { validator_addresses: value.delegations.map((one) => one.validator_address) } }, refresh))
+                  }
+                >
+                  Claim rewards
+                </button>
+              </>
+            )}
+            {value.unbonding.length > 0 && (
+              <Table
+                rows={value.unbonding.flatMap((one) => one.entries.map((entry) => ({ ...entry, moniker: one.validator_moniker ?? one.validator_address })))}
+                keyOf={(row) => `${row.moniker}-${row.completion_time}-${row.balance}`}
+                empty=""
+                columns={[
+                  { title: "Unbonding from", cell: (row) => row.moniker },
+                  { title: "Amount", cell: (row) => units(row.balance, 6), end: true },
+                  { title: "Free at", cell: (row) => when(row.completion_time), end: true },
+                ]}
+              />
             )}
             {problem && <p class="problem" role="alert">{problem}</p>}
           </>
         )}
       </Show>
     </Card>
+  );
+}
+
+/** Take stake from a validator, or move it to another one. */
+function Move({ from, how, symbol, all, done }: { from: string; how: "Undelegate" | "Redelegate"; symbol: string; all: Validator[]; done: () => void }) {
+  const others = all.filter((one) => one.operator_address !== from && !one.jailed);
+  const [to, setTo] = useState(others[0]?.operator_address ?? "");
+  return (
+    <>
+      {how === "Redelegate" && (
+        <label>
+          To{" "}
+          <select value={to} onChange={(event) => setTo(event.currentTarget.value)}>
+            {others.map((one) => (
+              <option key={one.operator_address} value={one.operator_address}>{one.moniker}</option>
+            ))}
+          </select>
+        </label>
+      )}
+      <AmountForm
+        label={`${how} amount`}
+        unit={symbol}
+        action={how}
+        done={done}
+        make={(text) => {
+          const amount = baseUnits(text, 6);
+          if (!amount) return "Give a positive amount with at most 6 decimals.";
+          if (how === "Undelegate") return { title: `Undelegate ${text} ${symbol}`, path: "/api/staking/undelegate", body: { validator_address: from, amount } };
+          return { title: `Redelegate ${text} ${symbol}`, path: "/api/staking/redelegate", body: { src_validator_address: from, dst_validator_address: to, amount } };
+        }}
+      />
+    </>
   );
 }

@@ -2,7 +2,8 @@
 import { useState } from "preact/hooks";
 import { ApiError, post } from "../api/client";
 import type { Unsigned } from "../api/types";
-import { choosing, review } from "../wallet/dialog";
+import { choosing } from "../wallet/choosing";
+import { review } from "../wallet/dialog";
 import { account } from "../wallet/wallet";
 
 export interface BuildResult {

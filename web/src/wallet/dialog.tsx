@@ -5,10 +5,10 @@ import type { Unsigned } from "../api/types";
 import { networks } from "../state/shared";
 import { useResource } from "../state/resource";
 import { testAccounts } from "./accounts";
+import { choosing } from "./choosing";
 import { account, connect, connecting, submit, type Stage } from "./wallet";
 
-export const choosing = signal(false);
-export const review = signal<{ title: string; unsigned: Unsigned; done: () => void } | null>(null);
+export const review = signal<{ title: string; unsigned: Unsigned; done: (hash: string) => void } | null>(null);
 
 const STAGES: Record<Stage, string> = {
   signing: "Waiting for the signature…",
@@ -90,8 +90,7 @@ export function ReviewDialog() {
   const send = async () => {
     setProblem("");
     try {
-      await submit(wanted.unsigned, setStage);
-      wanted.done();
+      wanted.done(await submit(wanted.unsigned, setStage));
     } catch (error) {
       setStage(null);
       setProblem(error instanceof Error ? error.message : String(error));

@@ -1,5 +1,6 @@
 /** Signing and sending; the only part that loads cosmjs. */
 import { SigningCosmWasmClient } from "@cosmjs/cosmwasm-stargate";
+import { fromBech32, toBech32 } from "@cosmjs/encoding";
 import { DirectSecp256k1HdWallet, type EncodeObject, type OfflineSigner } from "@cosmjs/proto-signing";
 import { GasPrice } from "@cosmjs/stargate";
 import { get } from "../api/client";
@@ -85,10 +86,20 @@ export function encodeObject(message: { "@type": string } & Record<string, unkno
     value.proposalId = BigInt(String(members.proposal_id));
     value.option = typeof members.option === "string" ? OPTIONS.indexOf(members.option) : members.option;
   }
+  if (typeUrl.endsWith(".MsgTransfer")) {
+    value.timeoutTimestamp = BigInt(String(members.timeout_timestamp ?? 0));
+    // An empty height means none, which the encoder expects to be absent.
+    value.timeoutHeight = undefined;
+  }
   return { typeUrl, value };
 }
 
 const OPTIONS = ["VOTE_OPTION_UNSPECIFIED", "VOTE_OPTION_YES", "VOTE_OPTION_ABSTAIN", "VOTE_OPTION_NO", "VOTE_OPTION_NO_WITH_VETO"];
+
+/** The same key's address on another chain; true for chains that derive keys alike, as all of ours do. */
+export function addressOn(session: Session, prefix: string): string {
+  return toBech32(prefix, fromBech32(session.address).data);
+}
 
 export async function submit(session: Session, unsigned: Unsigned, tell: (stage: Stage) => void): Promise<string> {
   const messages = unsigned.messages.map(encodeObject);

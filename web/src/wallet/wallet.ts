@@ -39,3 +39,9 @@ export async function submit(unsigned: Unsigned, tell: (stage: Stage) => void): 
   if (!loaded) throw new Error("Connect a wallet first.");
   return loaded.module.submit(loaded.session, unsigned, tell);
 }
+
+/** The connected account's address on a chain of that prefix. */
+export function addressOn(prefix: string): string {
+  if (!loaded) throw new Error("Connect a wallet first.");
+  return loaded.module.addressOn(loaded.session, prefix);
+}

@@ -1,0 +1,19 @@
+// What the first load weighs on the wire, and how soon a person can use it.
+import { base, find, open } from "./browser.mjs";
+
+await find(async (browser) => {
+  const { context, page } = await open(browser);
+  const session = await context.newCDPSession(page);
+  await session.send("Network.enable");
+  const sizes = {};
+  const urls = {};
+  session.on("Network.responseReceived", ({ requestId, response }) => (urls[requestId] = response.url));
+  session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => (sizes[urls[requestId]] = encodedDataLength));
+  const started = Date.now();
+  await page.goto(base);
+  await page.waitForSelector("main h1");
+  const interactive = Date.now() - started;
+  await page.waitForFunction(() => !document.querySelector(".skeleton"));
+  const own = Object.entries(sizes).filter(([url]) => url.startsWith(base) && !url.includes("/api/"));
+  return { interactive, bytes: own.reduce((sum, [, size]) => sum + size, 0), files: Object.fromEntries(own) };
+});
