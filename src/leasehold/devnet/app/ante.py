@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from leasehold.chain.registry import Registry
+from leasehold.chain.registry import MalformedMessage, Registry
 from leasehold.chain.transactions import LEGACY_AMINO_JSON, Transaction, UnsupportedSignMode
 from leasehold.core.addresses import decode
 from leasehold.core.clock import rfc3339
@@ -253,7 +253,7 @@ class Ante:
             )
         try:
             signed = verifier.sign_bytes(mode, signer)
-        except UnsupportedSignMode:
+        except (UnsupportedSignMode, MalformedMessage):
             signed = b""
         return (
             f"signature verification failed; please verify account number ({number}) and chain-id ({chain_id}): "

@@ -11,7 +11,7 @@ from Crypto.Hash import keccak
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from leasehold.chain.registry import Registry
+from leasehold.chain.registry import MalformedMessage, Registry
 from leasehold.chain.transactions import EIP_191, Transaction, UnsupportedSignMode, sign_bytes
 from leasehold.core.addresses import ed25519_address, secp256k1_address
 
@@ -79,12 +79,12 @@ class Verifier:
 
     def verify(self, key: Any, mode_info: Any, signature: bytes, signer: Signer) -> bool:
         """Whether `signature` is valid for a key under the modes in `mode_info`."""
-        if mode_info.WhichOneof("sum") == "multi":
-            return self._verify_multi(key, mode_info.multi, signature, signer)
         mode = mode_info.single.mode
         try:
+            if mode_info.WhichOneof("sum") == "multi":
+                return self._verify_multi(key, mode_info.multi, signature, signer)
             message = self.sign_bytes(mode, signer)
-        except UnsupportedSignMode:
+        except (UnsupportedSignMode, MalformedMessage):
             return False
         return verify_bytes(key, mode, signature, message)
 
@@ -117,6 +117,8 @@ class Verifier:
 
 
 def _bits(array: Any) -> list[bool]:
+    if array.extra_bits_stored > 8 or (array.extra_bits_stored and not array.elems):
+        return []
     size = (
         len(array.elems) * 8 if array.extra_bits_stored == 0 else (len(array.elems) - 1) * 8 + array.extra_bits_stored
     )
