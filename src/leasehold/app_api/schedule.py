@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from leasehold.app_api.app import App
 from leasehold.app_api.gating import documents
@@ -23,10 +24,13 @@ from leasehold.app_api.resources import (
     staking,
     swap,
 )
+from leasehold.core.errors import NotReady
 
+T = TypeVar("T")
 # A change of the configuration is noticed by asking for one number this often.
 GATED_SECONDS = 2.0
-INDEX_SECONDS = 30.0
+# Short, because an index that is still catching up learns of protocols and currencies as it goes.
+INDEX_SECONDS = 5.0
 # Where each value comes from; those not named are computed from other values.
 SOURCES = {
     "gated_config": "PostgreSQL",
@@ -60,13 +64,20 @@ async def refresh_gated(app: App) -> bool:
     return app.cells.gated.put(documents.bundle(version, contents))
 
 
+def _there(what: str, found: T) -> T:
+    """What the index has, if it has any: an index that has only begun must not empty what is shown."""
+    if not found:
+        raise NotReady(f"the index has no {what} yet")
+    return found
+
+
 async def refresh_protocols(app: App) -> bool:
     found = {one.name: one for one in await app.upstreams.data.protocols()}
-    return app.cells.protocols.put(found)
+    return app.cells.protocols.put(_there("protocols", found))
 
 
 async def refresh_indexed_currencies(app: App) -> bool:
-    return app.cells.indexed_currencies.put(await app.upstreams.data.currencies())
+    return app.cells.indexed_currencies.put(_there("currencies", await app.upstreams.data.currencies()))
 
 
 async def refresh_indexed_pools(app: App) -> bool:

@@ -78,6 +78,16 @@ async def test_a_dead_upstream_empties_nothing(warm: Running) -> None:
     assert after == before
 
 
+async def test_an_index_that_begins_anew_empties_nothing(warm: Running) -> None:
+    """A data API that suddenly knows no protocols and currencies is waited for, and what is shown stays."""
+    warm.world.paths["/api/protocols"] = {"protocols": []}
+    warm.world.paths["/api/currencies"] = {"currencies": []}
+    for name in ("indexed_protocols", "indexed_currencies"):
+        assert await warm.graph.run(warm.graph.refreshers[name]) is False
+    assert (await warm.get("/api/protocols"))[1]["count"] == 2
+    assert (await warm.get("/api/assets"))[1]["count"] == 3
+
+
 async def test_live_reads_fail_as_bad_gateways(warm: Running) -> None:
     """A wallet's reads are 502 when the chain fails, hangs or answers HTML, and nothing of the upstream shows."""
     for transport in (warm.app.upstreams.lcd.transport, warm.app.upstreams.data.transport):
