@@ -109,7 +109,7 @@ class Upstreams:
             api,
             identity,
             markets,
-            Router(chain, markets, identity.chain_id),
+            Router(chain, markets, identity.chain_id, identity.base_denom),
             Composer(chain, markets, clock, identity.chain_id, prefixes),
             tracker,
             access.raw_key(app.swap_api_key),

@@ -231,6 +231,41 @@ async def test_refused_swaps_give_the_coins_back(service: Service, chain: Chain)
         assert found["transfer_asset_release"] == {"chain_id": HOME, "denom": "ulsh", "released": True}
 
 
+async def test_two_venues_are_joined_by_the_native_token(service: Service, chain: Chain) -> None:
+    """Between two venues a route takes two transactions; both together yield what was quoted."""
+    own = chain.wallet.address
+    source, target = _denom("ALL_ETH"), _denom("DYDX", NEUTRON)
+    asked = _asked(source, target, amount_in=str(10**18))
+    assert (await service.ask("POST", ROUTE, asked))[0] == 404
+    status, route = await service.ask("POST", ROUTE, {**asked, "allow_multi_tx": True})
+    assert status == 200, route
+    assert route["txs_required"] == 2
+    assert route["chain_ids"] == [HOME, OSMO, HOME, NEUT, HOME]
+    affiliates = {
+        OSMO: {"affiliates": [{"address": encode("osmo", bytes(20)), "basisPointsFee": "35"}]},
+        NEUT: {"affiliates": [{"address": encode("neutron", bytes(20)), "basisPointsFee": "35"}]},
+    }
+    names = ("source_asset_denom", "source_asset_chain_id", "dest_asset_denom", "dest_asset_chain_id")
+    body = {name: route[name] for name in (*names, "amount_in", "amount_out", "operations")}
+    body |= {"address_list": [own, own], "chain_ids_to_affiliates": affiliates}
+    _, made = await service.ask("POST", MESSAGES, body)
+    assert [tx["operations_indices"] for tx in made["txs"]] == [[0, 1, 2], [3, 4, 5]]
+    before, spent, native = chain.balance(target), chain.balance(source), chain.balance("ulsh")
+    for tx in made["txs"]:
+        chain.send(tx["cosmos_tx"]["msgs"][0])
+        chain.seal(4)
+    assert chain.balance(target) - before == int(route["amount_out"])
+    assert spent - chain.balance(source) == 10**18
+    assert native - chain.balance("ulsh") == 2 * 2500
+    _, wanted = await service.ask(
+        "POST", ROUTE, {**asked, "amount_in": None, "amount_out": "5000000", "allow_multi_tx": True}
+    )
+    assert int(wanted["amount_out"]) >= 5_000_000
+    swapped = [{**step, "tx_index": 1 - step["tx_index"]} for step in reversed(route["operations"])]
+    for operations in (swapped, route["operations"][:2] + route["operations"][3:], route["operations"] * 2):
+        assert (await service.ask("POST", MESSAGES, {**body, "operations": operations}))[0] == 400
+
+
 async def test_proceeds_may_stay_on_the_other_chain(service: Service, chain: Chain) -> None:
     """A route to another chain moves or swaps, and the receiver there holds the quoted amount."""
     own, there = chain.wallet.address, encode("neutron", chain.wallet.address_bytes)

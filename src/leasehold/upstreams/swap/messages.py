@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby, pairwise
 
 import msgspec
 
@@ -19,7 +20,21 @@ from leasehold.upstreams.swap.routing import base_units, basis_points
 
 TRANSFER = "/ibc.applications.transfer.v1.MsgTransfer"
 LONGEST_TIMEOUT = 7 * 86_400
+MOST_LEGS = 2
 _PERCENT = re.compile(r"[0-9]{1,3}(\.[0-9]{1,9})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """What one transaction does: coins out, perhaps a swap, perhaps home again."""
+
+    outward: wire.Transfer
+    swap: wire.Swap | None
+    home: bool
+    denom_out: str
+    operations: int
+    amount: int
+    expected: int
 
 
 @dataclass(slots=True)
@@ -33,21 +48,31 @@ class Composer:
     prefixes: Bech32Prefixes
 
     async def messages(self, asked: wire.MessagesRequest) -> wire.Messages:
-        """The transaction that executes the operations of a route."""
-        amount = base_units(asked.amount_in, field="amount_in")
-        expected = base_units(asked.amount_out, field="amount_out")
-        tolerance = _percent(asked.slippage_tolerance_percent)
-        outward, swap, home = self._shape(asked)
-        venue = await self._venue(outward)
-        sender, receiver, there = self._accounts(asked, venue, home=home)
+        """The transactions that execute the operations of a route, each to be sent when the one before has ended."""
+        base_units(asked.amount_in, field="amount_in")
+        base_units(asked.amount_out, field="amount_out")
+        legs = self._legs(asked)
+        until = await self._timeout(asked.timeout_seconds)
+        txs, done = [], 0
+        for leg in legs:
+            made = await self._transaction(asked, leg, until, last=leg is legs[-1])
+            indices = list(range(done, done + leg.operations))
+            txs.append(wire.MessageTx(made, indices))
+            done += leg.operations
+        return wire.Messages(txs, [], [])
+
+    async def _transaction(self, asked: wire.MessagesRequest, leg: Leg, until: int, *, last: bool) -> wire.CosmosTx:
+        venue = await self._venue(leg.outward)
+        sender, receiver, there = self._accounts(asked, venue, home=leg.home, last=last)
         memo = ""
-        if swap is not None:
-            affiliate, bps = _affiliate(asked, swap, venue)
+        if leg.swap is not None:
+            tolerance = _percent(asked.slippage_tolerance_percent)
+            affiliate, bps = _affiliate(asked, leg.swap, venue)
             order = SwapOrder(
-                oracle=swap.quote.oracle,
-                height=swap.quote.height,
-                denom_out=swap.denom_out,
-                min_out=str(int(expected * (100 - tolerance) / 100)),
+                oracle=leg.swap.quote.oracle,
+                height=leg.swap.quote.height,
+                denom_out=leg.swap.denom_out,
+                min_out=str(int(leg.expected * (100 - tolerance) / 100)),
                 receiver=receiver,
                 affiliate=affiliate,
                 affiliate_bps=bps,
@@ -56,35 +81,51 @@ class Composer:
         content = {
             "source_port": "transfer",
             "source_channel": venue.channel,
-            "token": {"denom": outward.denom_in, "amount": str(amount)},
+            "token": {"denom": leg.outward.denom_in, "amount": str(leg.amount)},
             "sender": sender,
-            "receiver": there if swap is not None else receiver,
+            "receiver": there if leg.swap is not None else receiver,
             "timeout_height": {},
-            "timeout_timestamp": await self._timeout(asked.timeout_seconds),
+            "timeout_timestamp": until,
             "memo": memo,
         }
         message = wire.EncodedMessage(msgspec.json.encode(content).decode(), TRANSFER)
-        path = [self.chain_id, venue.chain_id] + ([self.chain_id] if home else [])
-        transaction = wire.CosmosTx(self.chain_id, path, [message], sender)
-        return wire.Messages([wire.MessageTx(transaction, list(range(len(asked.operations))))], [], [])
+        path = [self.chain_id, venue.chain_id] + ([self.chain_id] if leg.home else [])
+        return wire.CosmosTx(self.chain_id, path, [message], sender)
 
-    def _shape(self, asked: wire.MessagesRequest) -> tuple[wire.Transfer, wire.Swap | None, bool]:
-        """The transfer out, the swap if there is one, and whether the proceeds come home."""
-        kinds = ["transfer" if step.transfer else "swap" if step.swap else "" for step in asked.operations]
-        known = (["transfer"], ["transfer", "swap"], ["transfer", "swap", "transfer"])
-        if kinds not in known or not asked.operations[0].transfer:
-            raise InvalidInput("not the operations of a route of this router", field="operations")
-        outward = asked.operations[0].transfer
-        if asked.source_asset_chain_id != self.chain_id or outward.from_chain_id != self.chain_id:
+    def _legs(self, asked: wire.MessagesRequest) -> list[Leg]:
+        """The operations by transaction; they must lead from the asked source to the asked destination."""
+        if asked.source_asset_chain_id != self.chain_id:
             raise InvalidInput(f"routes start on {self.chain_id}", field="source_asset_chain_id")
-        if outward.denom_in != asked.source_asset_denom:
+        groups = [list(steps) for _, steps in groupby(asked.operations, key=lambda step: step.tx_index)]
+        if not 0 < len(groups) <= MOST_LEGS:
+            raise InvalidInput("not the operations of a route of this router", field="operations")
+        first, last = base_units(asked.amount_in, field="amount_in"), base_units(asked.amount_out, field="amount_out")
+        legs = []
+        for number, steps in enumerate(groups):
+            # The caller's amounts count at the ends of a route, those of the operations in between.
+            amount = first if number == 0 else base_units(steps[0].amount_in, field="operations")
+            ends = number == len(groups) - 1
+            expected = last if ends else base_units(steps[-1].amount_out, field="operations")
+            legs.append(self._leg(steps, amount, expected))
+        if legs[0].outward.denom_in != asked.source_asset_denom:
             raise InvalidInput("not the denom the operations start with", field="source_asset_denom")
-        swap = asked.operations[1].swap if len(kinds) > 1 else None
-        last = asked.operations[-1]
-        ends = last.transfer.denom_out if last.transfer else swap.denom_out if swap else ""
-        if ends != asked.dest_asset_denom:
+        if legs[-1].denom_out != asked.dest_asset_denom:
             raise InvalidInput("not the denom the operations end with", field="dest_asset_denom")
-        return outward, swap, len(kinds) == 3
+        for leg, following in pairwise(legs):
+            if not leg.home or leg.denom_out != following.outward.denom_in:
+                raise InvalidInput("the operations do not follow one another", field="operations")
+        return legs
+
+    def _leg(self, steps: list[wire.Operation], amount: int, expected: int) -> Leg:
+        kinds = ["transfer" if step.transfer else "swap" if step.swap else "" for step in steps]
+        known = (["transfer"], ["transfer", "swap"], ["transfer", "swap", "transfer"])
+        outward = steps[0].transfer
+        if kinds not in known or outward is None or outward.from_chain_id != self.chain_id:
+            raise InvalidInput("not the operations of a route of this router", field="operations")
+        swap = steps[1].swap if len(steps) > 1 else None
+        last = steps[-1].transfer
+        denom_out = last.denom_out if last is not None else swap.denom_out if swap is not None else ""
+        return Leg(outward, swap, len(steps) == 3, denom_out, len(steps), amount, expected)
 
     async def _venue(self, outward: wire.Transfer) -> Venue:
         for venue in await self.markets.venues():
@@ -92,11 +133,11 @@ class Composer:
                 return venue
         raise InvalidInput("leads over a channel this router does not know", field="operations")
 
-    def _accounts(self, asked: wire.MessagesRequest, venue: Venue, *, home: bool) -> tuple[str, str, str]:
-        """Who sends, who receives, and the account on the venue's chain in between."""
+    def _accounts(self, asked: wire.MessagesRequest, venue: Venue, *, home: bool, last: bool) -> tuple[str, str, str]:
+        """Who sends, who receives (the sender itself, where more is to follow), and the account in between."""
         if not asked.address_list:
             raise InvalidInput("must name the sender and the receiver", field="address_list")
-        sender, receiver = asked.address_list[0], asked.address_list[-1]
+        sender, receiver = asked.address_list[0], asked.address_list[-1 if last else 0]
         owner = self.prefixes.account_bytes(sender, field="address_list")
         remote = Bech32Prefixes(venue.style.prefix)
         there = next(
@@ -128,7 +169,7 @@ def _affiliate(asked: wire.MessagesRequest, swap: wire.Swap, venue: Venue) -> tu
     """Who gets the quoted fee; without anyone named the venue keeps it."""
     field = "chain_ids_to_affiliates"
     named = asked.chain_ids_to_affiliates.get(venue.chain_id, wire.Affiliates()).affiliates
-    if not named:
+    if not named or not swap.quote.affiliate_bps:
         return "", swap.quote.affiliate_bps
     if len(named) > 1:
         raise InvalidInput("a venue pays one affiliate", field=field)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -38,10 +38,21 @@ class Trade:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """What a trade is asked for: to sell this much, or to yield it; with the affiliate's fee, at a height."""
+
+    given: int
+    selling: bool
+    bps: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
 class Priced:
     """A trade with its amounts."""
 
     trade: Trade
+    ask: Ask
     amount: int
     yields: Proceeds
     usd_in: str
@@ -69,6 +80,7 @@ class Router:
     chain: ChainAccess
     markets: Markets
     chain_id: str
+    base_denom: str
 
     async def route(self, asked: wire.RouteRequest) -> wire.Route:
         """The route that yields most; NotFound where there is none."""
@@ -80,44 +92,62 @@ class Router:
             if asked.amount_in is not None
             else base_units(asked.amount_out or "", field="amount_out")
         )
-        trades = self._trades(asked, await self.markets.venues())
-        height = await self.chain.head()
-        priced = await asyncio.gather(
-            *(self._price(trade, given, bps, height, selling=asked.amount_in is not None) for trade in trades)
-        )
-        # The most for what is given, or the least for what is wanted; then the fewest pools.
-        possible = sorted(
-            (one for one in priced if one is not None),
-            key=lambda one: (-one.yields.amount, one.amount) if asked.amount_in is not None else (one.amount, 0),
-        )
-        if not possible:
-            raise NotFound("no routes found")
-        return self._answer(asked, possible[0], bps, height)
-
-    def _trades(self, asked: wire.RouteRequest, venues: tuple[Venue, ...]) -> list[Trade]:
-        """Every way that starts here, in venues the caller accepts."""
+        venues = [
+            venue
+            for venue in await self.markets.venues()
+            if not asked.swap_venues or any(_accepts(one, venue) for one in asked.swap_venues)
+        ]
+        ask = Ask(given, asked.amount_in is not None, bps, await self.chain.head())
         if asked.source_asset_chain_id != self.chain_id:
-            return []
+            raise NotFound("no routes found")
+        target = (asked.dest_asset_denom, asked.dest_asset_chain_id)
+        direct = await self._best(self._trades(asked.source_asset_denom, target, venues), ask)
+        legs = [direct] if direct is not None else []
+        if not legs and asked.allow_multi_tx:
+            legs = await self._over_native(asked.source_asset_denom, target, venues, ask)
+        if not legs:
+            raise NotFound("no routes found")
+        return self._answer(asked, legs)
+
+    async def _over_native(self, source: str, target: tuple[str, str], venues: list[Venue], ask: Ask) -> list[Priced]:
+        """A route over two venues, which only the native token connects: sold in one, spent in the other."""
+        first = self._trades(source, (self.base_denom, self.chain_id), venues)
+        second = self._trades(self.base_denom, target, venues)
+        unpaid = replace(ask, bps=0)
+        if ask.selling:
+            sold = await self._best(first, unpaid)
+            bought = await self._best(second, replace(ask, given=sold.yields.amount)) if sold is not None else None
+        else:
+            bought = await self._best(second, ask)
+            sold = await self._best(first, replace(unpaid, given=bought.amount)) if bought is not None else None
+        return [sold, bought] if sold is not None and bought is not None else []
+
+    async def _best(self, trades: list[Trade], ask: Ask) -> Priced | None:
+        """The trade that yields most for what is given, or costs least for what is wanted; then the shortest."""
+        priced = await asyncio.gather(*(self._price(trade, ask) for trade in trades))
+        possible = [one for one in priced if one is not None]
+        return min(possible, key=lambda one: -one.yields.amount if ask.selling else one.amount, default=None)
+
+    def _trades(self, source: str, target: tuple[str, str], venues: list[Venue]) -> list[Trade]:
+        """Every way from a denom here to one here or in a venue, the shortest first."""
         found = []
+        denom, chain_id = target
         for venue in venues:
-            if asked.swap_venues and not any(_accepts(one, venue) for one in asked.swap_venues):
-                continue
-            home = asked.dest_asset_chain_id == self.chain_id
-            if not home and asked.dest_asset_chain_id != venue.chain_id:
+            home = chain_id == self.chain_id
+            if not home and chain_id != venue.chain_id:
                 continue
             for book in venue.books:
-                sold = book.here(asked.source_asset_denom)
-                target = asked.dest_asset_denom
-                bought = book.here(target) if home else book.there(target)
+                sold = book.here(source)
+                bought = book.here(denom) if home else book.there(denom)
                 if sold is not None and bought is not None and not (home and sold.ticker == bought.ticker):
                     found.append(Trade(venue, book, sold, bought, home))
         return sorted(found, key=lambda t: (len(t.book.path(t.sold.ticker, t.bought.ticker)), t.book.protocol))
 
-    async def _price(self, trade: Trade, given: int, bps: int, height: int, *, selling: bool) -> Priced | None:
+    async def _price(self, trade: Trade, ask: Ask) -> Priced | None:
         try:
             prices = await asyncio.gather(
                 *(
-                    self._ask(trade.book.oracle, kind, one.ticker, height)
+                    self._ask(trade.book.oracle, kind, one.ticker, ask.height)
                     for one in (trade.sold, trade.bought)
                     for kind in ("base_price", "stable_price")
                 )
@@ -126,17 +156,18 @@ class Router:
             return None
         sold, sold_usd, bought, bought_usd = prices
         if not trade.swaps:
-            amount, yields = given, Proceeds(given, 0)
+            amount, yields = ask.given, Proceeds(ask.given, 0)
         else:
-            amount = given if selling else amount_for(given, sold, bought, bps)
-            yields = proceeds(amount, sold, bought, bps)
+            amount = ask.given if ask.selling else amount_for(ask.given, sold, bought, ask.bps)
+            yields = proceeds(amount, sold, bought, ask.bps)
         if yields.amount <= 0 or amount > LARGEST_AMOUNT:
             return None
         # Amounts of the stable currency have its decimals; it counts as one dollar.
-        stable = await self.chain.smart(trade.book.oracle, {"stable_currency": {}}, height)
+        stable = await self.chain.smart(trade.book.oracle, {"stable_currency": {}}, ask.height)
         decimals = next(one.decimal_digits for one in trade.book.currencies if one.ticker == stable)
         return Priced(
             trade,
+            ask,
             amount,
             yields,
             plain(amount * sold_usd / 10**decimals, _USD_PLACES),
@@ -147,41 +178,46 @@ class Router:
         answer: Any = await self.chain.smart(oracle, {kind: {"currency": ticker}}, height)
         return Fraction(int(answer["amount_quote"]["amount"]), int(answer["amount"]["amount"]))
 
-    def _answer(self, asked: wire.RouteRequest, priced: Priced, bps: int, height: int) -> wire.Route:
-        trade = priced.trade
-        operations = self._operations(priced, bps, height)
-        chain_ids = [self.chain_id, trade.venue.chain_id] + ([self.chain_id] if trade.home else [])
+    def _answer(self, asked: wire.RouteRequest, legs: list[Priced]) -> wire.Route:
+        first, last = legs[0], legs[-1]
+        chain_ids = [self.chain_id]
+        operations = []
+        for number, leg in enumerate(legs):
+            chain_ids += [leg.trade.venue.chain_id] + ([self.chain_id] if leg.trade.home else [])
+            operations += self._operations(leg, number)
         return wire.Route(
             source_asset_denom=asked.source_asset_denom,
             source_asset_chain_id=asked.source_asset_chain_id,
             dest_asset_denom=asked.dest_asset_denom,
             dest_asset_chain_id=asked.dest_asset_chain_id,
-            amount_in=str(priced.amount),
-            amount_out=str(priced.yields.amount),
+            amount_in=str(first.amount),
+            amount_out=str(last.yields.amount),
             operations=operations,
             chain_ids=chain_ids,
             required_chain_addresses=chain_ids,
-            does_swap=trade.swaps,
-            estimated_amount_out=str(priced.yields.amount),
+            does_swap=any(leg.trade.swaps for leg in legs),
+            estimated_amount_out=str(last.yields.amount),
             # The simulated pools have no depth: an amount moves no price.
             swap_price_impact_percent="0",
-            usd_amount_in=priced.usd_in,
-            usd_amount_out=priced.usd_out,
-            txs_required=1,
-            swap_venues=[venue_of(trade.venue)] if trade.swaps else [],
+            usd_amount_in=first.usd_in,
+            usd_amount_out=last.usd_out,
+            txs_required=len(legs),
+            swap_venues=[venue_of(leg.trade.venue) for leg in legs if leg.trade.swaps],
             estimated_fees=[],
             estimated_route_duration_seconds=HOP_SECONDS * (len(chain_ids) - 1),
             warning=None,
         )
 
-    def _operations(self, priced: Priced, bps: int, height: int) -> list[wire.Operation]:
-        trade, amount, out = priced.trade, str(priced.amount), str(priced.yields.amount)
-        venue = trade.venue
-        steps = [_moved(self.chain_id, venue.chain_id, venue.channel, trade.sold, amount, outward=True)]
+    def _operations(self, leg: Priced, number: int) -> list[wire.Operation]:
+        trade, venue = leg.trade, leg.trade.venue
+        amount, out = str(leg.amount), str(leg.yields.amount)
+        outward = _moved(self.chain_id, venue.chain_id, venue.channel, trade.sold, outward=True)
+        steps = [wire.Operation(number, amount, amount, transfer=outward)]
         if trade.swaps:
-            steps.append(_swapped(trade, priced, bps, height))
+            steps.append(wire.Operation(number, amount, out, swap=_swapped(leg)))
         if trade.home:
-            steps.append(_moved(venue.chain_id, self.chain_id, venue.remote_channel, trade.bought, out, outward=False))
+            homeward = _moved(venue.chain_id, self.chain_id, venue.remote_channel, trade.bought, outward=False)
+            steps.append(wire.Operation(number, out, out, transfer=homeward))
         return steps
 
 
@@ -193,9 +229,9 @@ def _accepts(asked: wire.AskedVenue, venue: Venue) -> bool:
     return asked.chain_id == venue.chain_id or asked.name == venue.style.venue
 
 
-def _moved(source: str, target: str, channel: str, what: Currency, amount: str, *, outward: bool) -> wire.Operation:
+def _moved(source: str, target: str, channel: str, what: Currency, *, outward: bool) -> wire.Transfer:
     denoms = (what.bank_symbol, what.dex_symbol) if outward else (what.dex_symbol, what.bank_symbol)
-    moved = wire.Transfer(
+    return wire.Transfer(
         port="transfer",
         channel=channel,
         from_chain_id=source,
@@ -208,25 +244,24 @@ def _moved(source: str, target: str, channel: str, what: Currency, amount: str, 
         supports_memo=True,
         smart_relay=False,
     )
-    return wire.Operation(0, amount, amount, transfer=moved)
 
 
-def _swapped(trade: Trade, priced: Priced, bps: int, height: int) -> wire.Operation:
+def _swapped(leg: Priced) -> wire.Swap:
+    trade = leg.trade
     denoms = {one.ticker: one.dex_symbol for one in trade.book.currencies}
     hops, at = [], trade.sold.ticker
     for pool, ticker in trade.book.path(trade.sold.ticker, trade.bought.ticker):
         hops.append(wire.SwapHop(str(pool), denoms[at], denoms[ticker]))
         at = ticker
     venue = venue_of(trade.venue)
-    swap = wire.Swap(
-        swap_in=wire.SwapIn(venue, hops, str(priced.amount), "0"),
+    return wire.Swap(
+        swap_in=wire.SwapIn(venue, hops, str(leg.amount), "0"),
         swap_venue=venue,
         swap_venues=[venue],
         chain_id=venue.chain_id,
         from_chain_id=venue.chain_id,
         denom_in=trade.sold.dex_symbol,
         denom_out=trade.bought.dex_symbol,
-        estimated_affiliate_fee=f"{priced.yields.affiliate}{trade.bought.dex_symbol}",
-        quote=wire.Quote(trade.book.oracle, height, bps),
+        estimated_affiliate_fee=f"{leg.yields.affiliate}{trade.bought.dex_symbol}",
+        quote=wire.Quote(trade.book.oracle, leg.ask.height, leg.ask.bps),
     )
-    return wire.Operation(0, str(priced.amount), str(priced.yields.amount), swap=swap)

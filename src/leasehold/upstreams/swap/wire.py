@@ -23,6 +23,7 @@ class RouteRequest(msgspec.Struct, frozen=True):
     amount_out: str | None = None
     cumulative_affiliate_fee_bps: str = "0"
     swap_venues: list[AskedVenue] | None = None
+    allow_multi_tx: bool = False
 
 
 class Quote(msgspec.Struct, frozen=True):
