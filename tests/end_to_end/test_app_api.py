@@ -68,6 +68,11 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         running.wait_for("all ready", 180)
         app = running.url("app_api")
         _eventually(lambda: _get(f"{app}/api/health/detailed")[1]["cache"]["status"] == "healthy")
+        # The index may still be catching up with the day; everything on the chain must be in it before we compare.
+        _eventually(lambda: _get(f"{running.url('indexer')}/ready"))
+        _eventually(
+            lambda: len(_get(f"{app}/api/protocols/gated")[1]["protocols"]) == len(_get(f"{app}/api/earn/pools")[1]) > 0
+        )
         yield running
     finally:
         if running.process.poll() is None:
@@ -192,6 +197,35 @@ def _leases_agree(
         worth += units * prices[asset_key]
         debt += owed * prices[debt_key]
     return _close(body["total_collateral_usd"], worth) and _close(body["total_debt_usd"], debt)
+
+
+def test_a_wallets_balances_are_what_the_bank_says(
+    market: Stack, protocols: dict[str, Any], decimals: dict[str, int]
+) -> None:
+    """Every coin of a known currency is listed with the bank's amount, and its worth by an oracle of that block."""
+    app = market.url("app_api")
+    owner = _eventually(lambda: _get(f"{market.url('data_api')}/api/positions")[1])
+    owner = (owner["positions"] if isinstance(owner, dict) else owner)[0]["user"]
+    known = {info["bank_symbol"] for info in _get(f"{app}/api/currencies")[1]["currencies"].values()}
+
+    def agree() -> bool:
+        before = _get(f"{app}/api/node/status")[1]["latest_block_height"]
+        _, body = _get(f"{app}/api/balances?address={owner}")
+        if _get(f"{app}/api/node/status")[1]["latest_block_height"] != before:
+            return False
+        chain = Chain(market.url("lcd"), int(before))
+        held = {one["denom"]: one["amount"] for one in chain.get(f"/cosmos/bank/v1beta1/balances/{owner}")["balances"]}
+        if {one["denom"]: one["amount"] for one in body["balances"]} != {k: v for k, v in held.items() if k in known}:
+            return False
+        prices = _prices(chain, protocols, decimals)
+        worth = [
+            Fraction(int(one["amount"]), 10 ** one["decimal_digits"]) * prices[one["key"]] for one in body["balances"]
+        ]
+        return all(_close(one["amount_usd"], usd) for one, usd in zip(body["balances"], worth, strict=True)) and _close(
+            body["total_value_usd"], sum(worth, Fraction(0))
+        )
+
+    assert _eventually(agree)
 
 
 def test_staking_and_governance_are_the_chains_own(market: Stack) -> None:
