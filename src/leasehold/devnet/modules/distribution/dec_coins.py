@@ -66,14 +66,26 @@ def whole(coins: DecCoins) -> tuple[Coins, DecCoins]:
     return units, rest
 
 
+# What was packed is unpacked in the next block, most of the time; forgetting it changes nothing.
+_packed: dict[bytes, DecCoins] = {}
+_KEPT = 1024
+
+
 def pack(coins: DecCoins) -> bytes:
     """Form in which they are kept in the state."""
-    return "\n".join(f"{amount} {denom}" for denom, amount in coins).encode()
+    data = "\n".join([f"{amount} {denom}" for denom, amount in coins]).encode()
+    if len(_packed) >= _KEPT:
+        _packed.clear()
+    _packed[data] = coins
+    return data
 
 
 def unpack(data: bytes | None) -> DecCoins:
     if not data:
         return ()
+    known = _packed.get(data)
+    if known is not None:
+        return known
     coins = []
     for line in data.decode().split("\n"):
         amount, _, denom = line.partition(" ")
