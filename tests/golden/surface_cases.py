@@ -54,6 +54,17 @@ def find(golden: Path) -> list[Case]:
     return cases
 
 
+def services(golden: Path) -> dict[str, list[dict[str, Any]]]:
+    """Methods by service that the original lists, by the file that has them."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for path in sorted((golden / "chain").rglob("*.json")):
+        document = json.loads(path.read_text())
+        if isinstance(document, dict) and "services_listed_by_v1alpha" in document:
+            listed = [entry for entry in document["services"] if entry["listed_by_reflection"]]
+            found[str(path.relative_to(golden / "chain"))] = listed
+    return found
+
+
 def unknown(golden: Path) -> list[str]:
     """Files in the folders of the surfaces that nothing here can read."""
     found = []

@@ -135,14 +135,37 @@ async def _pool(surface: GrpcSurface, symbol: str) -> descriptor_pool.Descriptor
 
 async def _described(surface: GrpcSurface, symbol: str) -> str:
     pool = await _pool(surface, symbol)
-    try:
-        service = pool.FindServiceByName(symbol)
-    except KeyError:
-        message = pool.FindMessageTypeByName(symbol)
-        fields = "".join(f"  {_field(entry)}\n" for entry in message.fields)
-        return f"{symbol} is a message:\nmessage {message.name} {{\n{fields}}}\n"
-    methods = "".join(f"  {_signature(method)}\n" for method in service.methods)
-    return f"{symbol} is a service:\nservice {service.name} {{\n{methods}}}\n"
+    for find, describe in (
+        (pool.FindServiceByName, _service),
+        (pool.FindMessageTypeByName, _message),
+        (pool.FindEnumTypeByName, _enum),
+        (pool.FindMethodByName, _method),
+    ):
+        try:
+            found = find(symbol)
+        except KeyError:
+            continue
+        return f"{symbol} is {describe(found)}\n"
+    raise SymbolNotFound(f'Failed to resolve symbol "{symbol}": Symbol not found: {symbol}')
+
+
+def _service(found: Any) -> str:
+    methods = "".join(f"  {_signature(method)}\n" for method in found.methods)
+    return f"a service:\nservice {found.name} {{\n{methods}}}"
+
+
+def _message(found: Any) -> str:
+    fields = "".join(f"  {_field(entry)}\n" for entry in found.fields)
+    return f"a message:\nmessage {found.name} {{\n{fields}}}"
+
+
+def _enum(found: Any) -> str:
+    values = "".join(f"  {value.name} = {value.number};\n" for value in found.values)
+    return f"an enum:\nenum {found.name} {{\n{values}}}"
+
+
+def _method(found: Any) -> str:
+    return f"a method:\n{_signature(found)}"
 
 
 def _signature(method: Any) -> str:

@@ -19,6 +19,7 @@ from tests.golden.surface_grpcurl import judge_grpcurl
 from tests.golden.surface_http import HttpClient, HttpJudge
 from tests.golden.surface_judgement import judged_by
 from tests.golden.surface_websocket import Session
+from websockets.exceptions import InvalidHandshake
 
 # Asking these again at another height would do something a second time.
 _ONCE = ("broadcast_tx", "check_tx", "BroadcastTx", "/cosmos/tx/v1beta1/txs")
@@ -138,18 +139,26 @@ class Asking:
 
     async def _ask(self, case: Case) -> None:
         if case.surface == "ws":
-            session = Session(case, self._judge)
-            await session.open(self._node.rpc, self._chain.height)
-            self._sessions.append(session)
-            await self._play_on(only=session)
+            await self._begin(case)
             return
         try:
             lines = judged_by(case.compare, await self._lines(case))
-        except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+        except Exception as error:
+            # One case that can't be asked or read must not take the others with it.
             lines = [f"no answer: {error!r}"]
         before = self._verdicts.get(id(case))
         if before is None or not lines:
             self._verdicts[id(case)] = Verdict(case, lines)
+
+    async def _begin(self, case: Case) -> None:
+        session = Session(case, self._judge)
+        try:
+            await session.open(self._node.rpc, self._chain.height)
+        except (OSError, InvalidHandshake) as error:
+            self._verdicts[id(case)] = Verdict(case, [f"no connection: {error!r}"])
+            return
+        self._sessions.append(session)
+        await self._play_on(only=session)
 
     async def _lines(self, case: Case) -> list[str]:
         self._prepare(case)

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from tests.golden import report
-from tests.golden.surface_cases import SURFACES, Case
+from tests.golden.surface_cases import SURFACES, Case, services
 from tests.golden.surface_run import Outcome, Verdict, outcome
+
+from leasehold.chain.registry import registry
 
 pytestmark = pytest.mark.golden
 
@@ -64,6 +66,29 @@ def test_answers_are_those_recorded(judged: Outcome, surface: str, share: Callab
     assert len(excepted) <= max(1, EXCEPTED * total), f"{len(excepted)} of {total} {surface} cases are excepted"
     reached = report.share(agreed, total, len(excepted))
     assert reached >= FLOORS[surface], f"{agreed} of {total} {surface} cases agree"
+
+
+def test_services_methods_and_routes_are_those_listed(golden: Path, share: Callable[[str, int, int], None]) -> None:
+    """Every service that the original lists has its methods here, with the same types and REST bindings."""
+    types = registry("nolus")
+    for file, listed in services(golden).items():
+        wrong = []
+        for service in listed:
+            for method in service["methods"]:
+                path = f"/{service['service']}/{method['method']}"
+                ours = types.method_by_path.get(path)
+                if ours is None:
+                    wrong.append(f"{path}: no such method here")
+                    continue
+                bindings = [{"verb": rule.verb.upper(), "path": rule.template} for rule in ours.http]
+                theirs = [{"verb": rule["verb"], "path": rule["path"]} for rule in method.get("http") or []]
+                names = (ours.request_type.DESCRIPTOR.full_name, ours.response_type.DESCRIPTOR.full_name)
+                if bindings != theirs or names != (method["request"], method["response"]):
+                    wrong.append(f"{path}: {theirs} recorded, {bindings} here")
+        total = sum(len(service["methods"]) for service in listed)
+        report.record("chain/grpc methods", file, total - len(wrong), total, wrong)
+        share("chain grpc methods", total - len(wrong), total)
+        assert not wrong
 
 
 def test_every_recording_was_understood(judged: Outcome) -> None:

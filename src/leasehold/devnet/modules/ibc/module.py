@@ -115,6 +115,22 @@ class Ibc(SecondVersion):
         status = "Active" if known else "Unknown"
         return self.new(CLIENT_V1 + "QueryClientStatusResponse", status=status)
 
+    @answers(_CLIENT + "VerifyMembership")
+    def verify_membership(self, ctx: Context, request: Any) -> Any:
+        """Whether a proof holds; the clients here are simulated and keep no roots, so none ever does."""
+        check_queried("client", request.client_id)
+        for missing, what in (
+            (not request.proof, "empty proof"),
+            (not request.proof_height.revision_height, "proof height must be non-zero"),
+            (not request.merkle_path.key_path, "empty merkle path"),
+            (not request.value, "empty value"),
+        ):
+            if missing:
+                raise StatusError(Status.INVALID_ARGUMENT, what)
+        if self.client(ctx, request.client_id) is None:
+            raise StatusError(Status.NOT_FOUND, f"{request.client_id}: light client not found")
+        return self.new(CLIENT_V1 + "QueryVerifyMembershipResponse", success=False)
+
     @answers(_CLIENT + "ClientParams")
     def query_client_params(self, ctx: Context, request: Any) -> Any:
         return self.new(CLIENT_V1 + "QueryClientParamsResponse", params=self.client_params(ctx))
