@@ -11,6 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import grpc
+from google.protobuf import json_format
+from google.protobuf.message import DecodeError
 from tests.golden.replay_world import load
 from tests.golden.surface_cases import SURFACES, Case, Role, Timeline, by_file, find, unknown, usual_heights
 from tests.golden.surface_chain import Facts, RebuiltChain, Served, pruned, served
@@ -23,6 +26,13 @@ from websockets.exceptions import InvalidHandshake
 
 # Asking these again at another height would do something a second time.
 _ONCE = ("broadcast_tx", "check_tx", "BroadcastTx", "/cosmos/tx/v1beta1/txs")
+
+
+# What a case of unforeseen form may raise while it is asked or read.
+UNASKABLE = (
+    OSError, EOFError, LookupError, TypeError, ValueError, AttributeError, AssertionError,
+    grpc.RpcError, DecodeError, json_format.Error,
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -143,7 +153,7 @@ class Asking:
             return
         try:
             lines = judged_by(case.compare, await self._lines(case))
-        except Exception as error:
+        except UNASKABLE as error:
             # One case that can't be asked or read must not take the others with it.
             lines = [f"no answer: {error!r}"]
         before = self._verdicts.get(id(case))
