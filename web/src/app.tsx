@@ -6,6 +6,7 @@ import { ReviewDialog, WalletDialog } from "./wallet/dialog";
 import { nodeStatus } from "./state/shared";
 import { useResource } from "./state/resource";
 import { path } from "./state/router";
+import { t } from "./text/text";
 import { Skeleton } from "./ui/parts";
 import { short } from "./ui/format";
 import { Overview } from "./pages/overview";
@@ -26,11 +27,11 @@ export const PAGES = [
 export function App() {
   const page = PAGES.find((one) => one.path === path.value);
   const View = page?.view;
-  document.title = page ? `${page.title} · Leasehold` : "Leasehold";
+  document.title = page ? `${t(page.title)} · Leasehold` : "Leasehold";
   return (
     <>
       <a class="skip" href="#content">
-        Skip to the content
+        {t("Skip to the content")}
       </a>
       <header class="bar">
         <a class="brand" href="/">
@@ -39,7 +40,7 @@ export function App() {
         <nav aria-label="Main">
           {PAGES.map((one) => (
             <a key={one.path} href={one.path} aria-current={one.path === path.value ? "page" : undefined}>
-              {one.title}
+              {t(one.title)}
             </a>
           ))}
         </nav>
@@ -66,7 +67,7 @@ function WalletButton() {
   if (!connected)
     return (
       <button class="connect" onClick={() => (choosing.value = true)}>
-        Connect wallet
+        {t("Connect wallet")}
       </button>
     );
   return (
@@ -80,7 +81,7 @@ function Footer() {
   const { value, error } = useResource(nodeStatus);
   return (
     <footer>
-      {error ? "The node can't be reached" : value ? `${value.network} at block ${Number(value.latest_block_height).toLocaleString()}` : "…"}
+      {error ? t("The node can't be reached") : value ? t("{chain} at block {height}", { chain: value.network, height: Number(value.latest_block_height).toLocaleString() }) : "…"}
     </footer>
   );
 }

@@ -1,8 +1,10 @@
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { get } from "../api/client";
 import { Resource, useResource } from "../state/resource";
+import { t } from "../text/text";
 import { short, usd, when } from "../ui/format";
 import { Card, Figure, Show, Table } from "../ui/parts";
+import { obstacle, toggle } from "../push/subscription";
 import { account } from "../wallet/wallet";
 
 interface Entry {
@@ -23,8 +25,8 @@ export function Account() {
   const address = account.value?.address;
   if (!address) return (
     <>
-      <h1>Account</h1>
-      <p class="quiet">Connect a wallet to see what it did.</p>
+      <h1>{t("Account")}</h1>
+      <p class="quiet">{t("Connect a wallet to see what it did.")}</p>
     </>
   );
   return <History key={address} address={address} />;
@@ -35,7 +37,7 @@ function History({ address }: { address: string }) {
   const dashboard = useMemo(() => new Resource<Dashboard>(() => get("/api/etl/batch/user-dashboard", { address }), 30_000), [address]);
   return (
     <>
-      <h1>Account</h1>
+      <h1>{t("Account")}</h1>
       <Card title={short(address)}>
         <Show of={useResource(dashboard)} lines={2}>
           {(value) => (
@@ -46,6 +48,7 @@ function History({ address }: { address: string }) {
           )}
         </Show>
       </Card>
+      <Notifications address={address} />
       <Card title="History">
         <Show of={useResource(entries)} lines={6}>
           {(rows) => (
@@ -65,6 +68,31 @@ function History({ address }: { address: string }) {
         </Show>
       </Card>
     </>
+  );
+}
+
+function Notifications({ address }: { address: string }) {
+  const [state, setState] = useState<{ on?: boolean; problem?: string; busy?: boolean }>({});
+  const hindered = obstacle();
+  const press = async () => {
+    setState({ ...state, busy: true });
+    try {
+      setState({ on: await toggle(address) });
+    } catch (error) {
+      setState({ problem: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  return (
+    <Card title="Notifications">
+      <p class="quiet">{hindered ?? t("This browser can tell you when a lease of this account is at risk.")}</p>
+      {!hindered && (
+        <button class="second" disabled={state.busy === true} onClick={() => void press()}>
+          {t(state.on ? "Stop notifications" : "Notify me")}
+        </button>
+      )}
+      {state.on !== undefined && <p role="status">{t(state.on ? "Notifications are on." : "Notifications are off.")}</p>}
+      {state.problem && <p class="problem" role="alert">{state.problem}</p>}
+    </Card>
   );
 }
 

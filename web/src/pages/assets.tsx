@@ -3,6 +3,7 @@ import type { Balance } from "../api/types";
 import { assets } from "../state/shared";
 import { Resource, useResource } from "../state/resource";
 import { units, usd } from "../ui/format";
+import { t } from "../text/text";
 import { Card, Show, Table } from "../ui/parts";
 import { account } from "../wallet/wallet";
 import { useMemo } from "preact/hooks";
@@ -11,7 +12,7 @@ export function Assets() {
   const state = useResource(assets);
   return (
     <>
-      <h1>Assets</h1>
+      <h1>{t("Assets")}</h1>
       {account.value && <Holdings key={account.value.address} address={account.value.address} />}
       <Card title="All assets">
         <Show of={state} lines={8}>

@@ -1,6 +1,7 @@
 import { home, nodeStatus } from "../state/shared";
 import { Resource, useResource } from "../state/resource";
 import { when } from "../ui/format";
+import { t } from "../text/text";
 import { Card, Figure, Show, Table } from "../ui/parts";
 
 interface Meta {
@@ -29,7 +30,7 @@ export function Chain() {
   const status = useResource(nodeStatus);
   return (
     <>
-      <h1>Chain</h1>
+      <h1>{t("Chain")}</h1>
       <Card title="Node">
         <Show of={status} lines={2}>
           {(value) => (

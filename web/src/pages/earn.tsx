@@ -5,6 +5,7 @@ import { currencies, pools } from "../state/shared";
 import { Resource, useResource } from "../state/resource";
 import { AmountForm } from "../ui/form";
 import { baseUnits, compactUsd, percent, units, usd } from "../ui/format";
+import { t } from "../text/text";
 import { Card, Show, Table } from "../ui/parts";
 import { account } from "../wallet/wallet";
 
@@ -24,7 +25,7 @@ export function Earn() {
   );
   return (
     <>
-      <h1>Earn</h1>
+      <h1>{t("Earn")}</h1>
       <Card title="Pools">
         <Show of={state} lines={6}>
           {(rows) => (

@@ -4,6 +4,7 @@ import type { Proposal, Tally } from "../api/types";
 import { Resource, useResource } from "../state/resource";
 import { build } from "../ui/form";
 import { percent, when } from "../ui/format";
+import { t } from "../text/text";
 import { Card, Show } from "../ui/parts";
 import { account } from "../wallet/wallet";
 
@@ -15,9 +16,9 @@ export function Governance() {
   const state = useResource(resource);
   return (
     <>
-      <h1>Governance</h1>
+      <h1>{t("Governance")}</h1>
       <Show of={state} lines={6}>
-        {({ proposals }) => <>{proposals.length ? proposals.map((one) => <One key={one.id} proposal={one} refresh={() => void resource.refresh()} />) : <p class="quiet">No proposals yet.</p>}</>}
+        {({ proposals }) => <>{proposals.length ? proposals.map((one) => <One key={one.id} proposal={one} refresh={() => void resource.refresh()} />) : <p class="quiet">{t("No proposals yet.")}</p>}</>}
       </Show>
     </>
   );

@@ -5,6 +5,7 @@ import { currencies, protocols } from "../state/shared";
 import { Resource, useResource } from "../state/resource";
 import { build } from "../ui/form";
 import { baseUnits, percent, units, usd } from "../ui/format";
+import { t } from "../text/text";
 import { Card, Show } from "../ui/parts";
 import { account } from "../wallet/wallet";
 import { OwnLeases } from "./own-leases";
@@ -22,11 +23,11 @@ export function Leases() {
   const known = useResource(protocols);
   return (
     <>
-      <h1>Leases</h1>
+      <h1>{t("Leases")}</h1>
       <Show of={known} lines={4}>
         {({ protocols: all }) => <OpenDesk all={all} done={() => void resource?.refresh()} />}
       </Show>
-      {resource ? <OwnLeases resource={resource} /> : <p class="quiet">Connect a wallet to see your leases.</p>}
+      {resource ? <OwnLeases resource={resource} /> : <p class="quiet">{t("Connect a wallet to see your leases.")}</p>}
     </>
   );
 }

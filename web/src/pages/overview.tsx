@@ -3,6 +3,7 @@ import { earnStats, pools, prices } from "../state/shared";
 import { Resource, useResource } from "../state/resource";
 import { LineChart } from "../ui/chart";
 import { compactUsd, percent, usd } from "../ui/format";
+import { t } from "../text/text";
 import { Card, Figure, Show, Table } from "../ui/parts";
 
 type History = { lp_pool_timestamp: string; supplied: string; borrowed: string }[];
@@ -13,7 +14,7 @@ export function Overview() {
   const stats = useResource(earnStats);
   return (
     <>
-      <h1>Lend, lease and stake</h1>
+      <h1>{t("Lend, lease and stake")}</h1>
       <Card>
         <Show of={stats} lines={2}>
           {(value) => (

@@ -5,6 +5,7 @@ import { Resource, useResource } from "../state/resource";
 import { networks } from "../state/shared";
 import { AmountForm, build } from "../ui/form";
 import { baseUnits, percent, units, when } from "../ui/format";
+import { t } from "../text/text";
 import { Card, Figure, Show, Table } from "../ui/parts";
 import { account } from "../wallet/wallet";
 
@@ -19,7 +20,7 @@ export function Stake() {
   const mine = useMemo(() => (address ? new Resource<StakingPositions>(() => get("/api/staking/positions", { address })) : null), [address]);
   return (
     <>
-      <h1>Stake</h1>
+      <h1>{t("Stake")}</h1>
       {mine && <Mine resource={mine} symbol={symbol} all={state.value ?? []} />}
       {chosen && (
         <Card title={`Delegate to ${chosen.moniker}`}>

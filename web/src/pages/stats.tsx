@@ -1,6 +1,7 @@
 import { get } from "../api/client";
 import { Resource, useResource } from "../state/resource";
 import { compactUsd, percent, usd } from "../ui/format";
+import { t } from "../text/text";
 import { Card, Figure, Show, Table } from "../ui/parts";
 
 type Batch = Record<string, Record<string, string> | null>;
@@ -22,7 +23,7 @@ const markets = new Resource<Market[]>(() => get("/api/etl/lease-markets"), 60_0
 export function Stats() {
   return (
     <>
-      <h1>Stats</h1>
+      <h1>{t("Stats")}</h1>
       <Card>
         <Show of={useResource(overview)} lines={2}>
           {(value) => (

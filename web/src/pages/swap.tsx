@@ -4,6 +4,7 @@ import type { Balance, Currency, Network, Unsigned } from "../api/types";
 import { currencies, networks } from "../state/shared";
 import { Resource, useResource } from "../state/resource";
 import { baseUnits, short, units, usd } from "../ui/format";
+import { t } from "../text/text";
 import { Card, Show } from "../ui/parts";
 import { choosing } from "../wallet/choosing";
 import { review } from "../wallet/dialog";
@@ -41,7 +42,7 @@ export function Swap() {
   const all = useMemo(() => byDenom(known.value?.currencies ?? {}, rules.value?.blacklist ?? []), [known.value, rules.value]);
   return (
     <>
-      <h1>Swap</h1>
+      <h1>{t("Swap")}</h1>
       <Card title="Swap">
         <Show of={known} lines={4}>{() => home && all.length > 1 && <Desk all={all} home={home} networks={own.value ?? []} wanted={rules.value?.swap_to_currency ?? ""} follow={follow} />}</Show>
       </Card>
@@ -101,7 +102,7 @@ function Desk({ all, home, networks: known, wanted, follow }: { all: Currency[];
       {label}
       <select value={value} onChange={(event) => set(event.currentTarget.value)}>
         {all.map((one) => (
-          <option key={one.bank_symbol} value={one.bank_symbol}>{one.ticker}</option>
+          <option key={one.bank_symbol} value={one.bank_symbol}>{nameOf(one, all)}</option>
         ))}
       </select>
     </label>
@@ -140,6 +141,12 @@ function Held({ address, currency }: { address: string; currency: Currency }) {
   const resource = useMemo(() => new Resource<{ balances: Balance[] }>(() => get("/api/balances", { address })), [address]);
   const held = useResource(resource).value?.balances.find((one) => one.denom === currency.bank_symbol);
   return <p class="quiet">You have {units(held?.amount ?? "0", currency.decimal_digits)} {currency.ticker}</p>;
+}
+
+/** The ticker; where two denoms share it, with the network they came from. */
+function nameOf(currency: Currency, all: Currency[]): string {
+  const shared = all.filter((one) => one.ticker === currency.ticker).length > 1;
+  return shared ? `${currency.ticker} (${currency.protocol?.split("-")[0]?.toLowerCase() ?? ""})` : currency.ticker;
 }
 
 /** A route's step in words. */

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { ApiError, post } from "../api/client";
 import type { Unsigned } from "../api/types";
+import { t } from "../text/text";
 import { choosing } from "../wallet/choosing";
 import { review } from "../wallet/dialog";
 import { account } from "../wallet/wallet";
@@ -49,12 +50,12 @@ export function AmountForm({ label, unit, action, make, done }: {
   };
   return (
     <form class="row" onSubmit={(event) => void submit(event)}>
-      <label for={id}>{label}</label>
+      <label for={id}>{t(label)}</label>
       <span class="input">
         <input id={id} inputMode="decimal" autocomplete="off" value={amount} aria-invalid={problem !== ""} aria-describedby={`${id}-problem`} onInput={(event) => setAmount(event.currentTarget.value)} />
         <span>{unit}</span>
       </span>
-      <button disabled={busy || amount === ""}>{account.value ? action : "Connect to continue"}</button>
+      <button disabled={busy || amount === ""}>{t(account.value ? action : "Connect to continue")}</button>
       <p id={`${id}-problem`} class="problem" role="alert">
         {problem}
       </p>

@@ -2,13 +2,14 @@
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../api/client";
 import type { Loaded } from "../state/resource";
+import { t } from "../text/text";
 
 export function Card({ title, children, aside }: { title?: string; children: ComponentChildren; aside?: ComponentChildren }) {
   return (
     <section class="card">
       {title && (
         <header>
-          <h2>{title}</h2>
+          <h2>{t(title)}</h2>
           {aside}
         </header>
       )}
@@ -20,7 +21,7 @@ export function Card({ title, children, aside }: { title?: string; children: Com
 export function Figure({ label, value, note }: { label: string; value: ComponentChildren; note?: ComponentChildren }) {
   return (
     <div class="figure">
-      <dt>{label}</dt>
+      <dt>{t(label)}</dt>
       <dd>{value}</dd>
       {note && <small>{note}</small>}
     </div>
@@ -40,7 +41,7 @@ export function Skeleton({ lines = 3 }: { lines?: number }) {
 export function Problem({ error, retry }: { error: ApiError; retry?: () => void }) {
   return (
     <p class="problem" role="alert">
-      {error.message} {retry && error.passing && <button onClick={retry}>Try again</button>}
+      {error.message} {retry && error.passing && <button onClick={retry}>{t("Try again")}</button>}
     </p>
   );
 }
@@ -59,15 +60,15 @@ export interface Column<T> {
 }
 
 export function Table<T>({ columns, rows, keyOf, empty }: { columns: Column<T>[]; rows: T[]; keyOf: (row: T) => string; empty: string }) {
-  if (rows.length === 0) return <p class="quiet">{empty}</p>;
+  if (rows.length === 0) return <p class="quiet">{t(empty)}</p>;
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Table">
+    <div class="scroll" tabIndex={0} role="region" aria-label={t("Table")}>
       <table>
         <thead>
           <tr>
             {columns.map((column) => (
               <th key={column.title} scope="col" class={column.end ? "end" : ""}>
-                {column.title}
+                {t(column.title)}
               </th>
             ))}
           </tr>

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Unsigned } from "../api/types";
 import { networks } from "../state/shared";
 import { useResource } from "../state/resource";
+import { t } from "../text/text";
 import { testAccounts } from "./accounts";
 import { choosing } from "./choosing";
 import { account, connect, connecting, submit, type Stage } from "./wallet";
@@ -23,7 +24,7 @@ function Modal({ title, close, children }: { title: string; close: () => void; c
   return (
     <dialog ref={element} onClose={close} onCancel={close} aria-label={title}>
       <header>
-        <h2>{title}</h2>
+        <h2>{t(title)}</h2>
         <button class="plain" onClick={close} aria-label="Close">
           ×
         </button>
@@ -59,7 +60,7 @@ export function WalletDialog() {
         </button>
         {local && (
           <>
-            <p class="quiet">Test accounts of this development chain. Their keys are public.</p>
+            <p class="quiet">{t("Test accounts of this development chain. Their keys are public.")}</p>
             {testAccounts().map((one) => (
               <button class="second" key={one.name} disabled={connecting.value} onClick={() => void choose({ kind: "devnet", ...one })}>
                 {one.name}
@@ -109,7 +110,7 @@ export function ReviewDialog() {
         {fee && <p class="quiet">Fee {fee}</p>}
         {stage && (
           <p role="status" aria-live="polite">
-            {STAGES[stage]}
+            {t(STAGES[stage])}
           </p>
         )}
         {problem && (
@@ -118,10 +119,10 @@ export function ReviewDialog() {
           </p>
         )}
         {stage === "indexed" ? (
-          <button onClick={close}>Close</button>
+          <button onClick={close}>{t("Close")}</button>
         ) : (
           <button disabled={stage !== null || !account.value} onClick={() => void send()}>
-            Sign and send
+            {t("Sign and send")}
           </button>
         )}
       </div>

@@ -96,9 +96,12 @@ export function encodeObject(message: { "@type": string } & Record<string, unkno
 
 const OPTIONS = ["VOTE_OPTION_UNSPECIFIED", "VOTE_OPTION_YES", "VOTE_OPTION_ABSTAIN", "VOTE_OPTION_NO", "VOTE_OPTION_NO_WITH_VETO"];
 
+// The library's own default, without a limit, is refused by the codec below it.
+const LONGEST_ADDRESS = 90;
+
 /** The same key's address on another chain; true for chains that derive keys alike, as all of ours do. */
 export function addressOn(session: Session, prefix: string): string {
-  return toBech32(prefix, fromBech32(session.address).data);
+  return toBech32(prefix, fromBech32(session.address, LONGEST_ADDRESS).data, LONGEST_ADDRESS);
 }
 
 export async function submit(session: Session, unsigned: Unsigned, tell: (stage: Stage) => void): Promise<string> {

@@ -9,9 +9,16 @@ import msgspec
 from leasehold.app_api.app import App
 from leasehold.core.errors import InvalidInput, NotFound
 from leasehold.serving.envelopes import JSON
-from leasehold.serving.routes import NoParams, Registry, Reply, Request
+from leasehold.serving.routes import NoParams, PlainRequest, Registry, Reply, Request
 
 TARGET = "/api/subscribe"
+KEY = "subscriptions/key"
+
+
+class ServerKey(msgspec.Struct):
+    """Public key that messages are signed with; what a browser calls `applicationServerKey`."""
+
+    key: str
 
 
 class SubscriptionRefused(InvalidInput):
@@ -19,7 +26,7 @@ class SubscriptionRefused(InvalidInput):
 
 
 def declare(api: Registry, app: App) -> None:
-    """The write route of push notifications."""
+    """The routes of push notifications."""
 
     @api.post(
         "/api/etl/subscribe",
@@ -47,6 +54,21 @@ def declare(api: Registry, app: App) -> None:
         return Reply(
             body=answer.body, media_type=JSON if text.startswith(("{", "[", '"')) else "text/plain; charset=utf-8"
         )
+
+    @api.get(
+        f"/api/etl/{KEY}",
+        summary="Public key of push messages",
+        tags=("etl",),
+        rate="none",
+        errors=(502,),
+    )
+    async def key(request: PlainRequest) -> ServerKey:
+        transport = app.upstreams.data.transport
+        answer = await transport.ask("GET", f"/api/{KEY}", context="key")
+        if not answer.good:
+            raise transport.refused(answer, "key")
+        found: ServerKey = transport.decode(answer.body, ServerKey, "key")
+        return found
 
 
 def _reason(text: str) -> str:
