@@ -84,6 +84,8 @@ class Desk:
         async def handler(request: Any) -> Reply:
             asked = request.params
             arguments = (self.account(asked.address), asked.skip, asked.limit)
+            if asked.format == "json":
+                return dated(await self.index.array(listing, *arguments), request)
             return content_reply(await self.form(listing, asked.format, *arguments), request)
 
         declaration["produces"] = (JSON, CSV)

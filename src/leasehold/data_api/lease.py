@@ -52,7 +52,7 @@ class OpeningParams(msgspec.Struct, frozen=True):
 
     lease: Annotated[Name | None, Input(about="lease contract")] = None
     leases: Annotated[
-        Annotated[str, msgspec.Meta(max_length=8192)] | None, Input(about="up to 100 lease contracts, by comma")
+        Annotated[str, msgspec.Meta(max_length=6800)] | None, Input(about="up to 100 lease contracts, by comma")
     ] = None
 
 

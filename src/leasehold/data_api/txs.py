@@ -53,7 +53,7 @@ class TxsParams(msgspec.Struct, frozen=True):
     ] = ""
     to: Annotated[
         str,
-        msgspec.Meta(max_length=8192),
+        msgspec.Meta(max_length=6800),
         Input(about="an RFC 3339 timestamp that nothing is after, or contracts by comma that were called"),
     ] = ""
     skip: Skip = 0

@@ -21,9 +21,9 @@ INSERT INTO indexer.positions
      loan_rate, margin_rate, due_period_ns, max_ltv, amount, principal, interest_paid_ns, margin_paid_ns, closed_at, close_kind,
      collected, collected_usd, realized_pnl_usd, updated_at, updated_height, last_repaid_at, repaid_usd)
     SELECT CASE h WHEN 1 THEN '{lease}' ELSE rpad('lease' || h || 'x', 64, 'q') END, '{protocol}', '{pool}',
-        CASE h % 500 WHEN 1 THEN '{account}' ELSE rpad('acc' || h % 1000 || 'x', 44, 'q') END, 'Long', 'BTC', 'USDC', CASE h % 250 WHEN 1 THEN 'open' ELSE 'closed' END,
+        CASE h % 500 WHEN 1 THEN '{account}' ELSE rpad('acc' || h % 1000 || 'x', 44, 'q') END, 'Long', 'BTC', 'USDC', CASE WHEN h % 250 = 1 AND h > {n} / 2 - 5000 THEN 'open' ELSE 'closed' END,
         t, 0, h, '', t, h, sha256(h::text::bytea), 5000000, 'USDC', 5, 5000000, 5, 5, 100, 60, 40, 1, 900, 5, 5, 0, 0,
-        CASE h % 250 WHEN 1 THEN null ELSE t + interval '1 hour' END, CASE h % 250 WHEN 1 THEN null ELSE 'repay' END,
+        CASE WHEN h % 250 = 1 AND h > {n} / 2 - 5000 THEN null ELSE t + interval '1 hour' END, CASE WHEN h % 250 = 1 AND h > {n} / 2 - 5000 THEN null ELSE 'repay' END,
         '[]', 5, 1, t + interval '1 hour', h, t + interval '1 hour', 2.5
     FROM generate_series(1, {n} / 2) h, LATERAL (SELECT '{start}'::timestamptz + h * interval '12 seconds' AS t) x;
 INSERT INTO indexer.position_events (height, tx, event, lease, owner, protocol, kind, time, tx_hash, payment, payment_ticker,
