@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable
 
@@ -15,6 +16,7 @@ from leasehold.serving.hub import Item
 
 # Frames kept for those who reconnect; anything else is made again from the chain.
 MOST_FRAMES = 20_000
+REPLAY_BLOCKS = 20
 # A replica may be a little behind the one a client was connected to.
 MOST_AHEAD = 100
 
@@ -27,7 +29,7 @@ class Desk:
         self.journal = journal
         self.trackers = trackers
         self.prices: Item | None = None
-        self.owned: dict[str, dict[str, str]] = {}
+        self.owned: dict[str, set[str]] = {}
         self.positions: dict[str, list[tuple[str, str]]] = {}
         self._made: OrderedDict[tuple[Key, int], list[Item]] = OrderedDict()
 
@@ -60,7 +62,7 @@ class Desk:
 
     async def _state(self, key: Key, moment: Moment) -> list[Item]:
         if key.topic == LEASES:
-            self.owned[key.name] = await self.views.owned(moment, key.name)
+            self._know(key.name, await self.views.owned(moment, key.name))
             return await self.views.all_leases(moment, key.name)
         if key.topic == EARN:
             item, self.positions[key.name] = await self.views.positions(moment, key.name, snapshot=True)
@@ -91,8 +93,13 @@ class Desk:
             concerned = [notes for notes in blocks if key.name in notes.named]
         else:
             concerned = await self._lease_blocks(key.name, known, blocks)
-        made = [item for notes in concerned for item in await self.changes(key, notes)]
-        return Passage([item for item in made if item.seq > after], end)
+        # In parts, so that a client whose connection does not last gets further each time.
+        part = concerned[:REPLAY_BLOCKS]
+        made = [item for notes in part for item in await self.changes(key, notes)]
+        more = len(part) < len(concerned)
+        return Passage(
+            [item for item in made if item.seq > after], last_of(part[-1].height) if more else end, more=more
+        )
 
     async def _newest_positions(self, key: Key, blocks: Iterable[Notes]) -> list[Item]:
         pools = self.pools()
@@ -104,19 +111,22 @@ class Desk:
 
     async def _lease_blocks(self, owner: str, known: int, blocks: Iterable[Notes]) -> list[Notes]:
         """Blocks in which a lease of an owner acted, leases that came and went in between included."""
-        leases = self.owned.setdefault(owner, {})
-        leases |= await self.views.owned(self.views.moment(max(1, known), 0), owner)
+        self._know(owner, await self.views.owned(self.views.moment(max(1, known), 0), owner))
         found = []
         for notes in blocks:
-            await self._learn(owner, notes, leases)
-            if not leases.keys().isdisjoint(notes.contracts):
+            await self._learn(owner, notes)
+            if not self.owned[owner].isdisjoint(notes.contracts):
                 found.append(notes)
         return found
 
-    async def _learn(self, owner: str, notes: Notes, leases: dict[str, str]) -> None:
+    def _know(self, owner: str, leases: Iterable[str]) -> None:
+        """Remember leases. None is forgotten while its owner is followed: blocks it acted in may still be looked at."""
+        self.owned.setdefault(owner, set()).update(leases)
+
+    async def _learn(self, owner: str, notes: Notes) -> None:
         """Note a lease that was opened in a block: its leaser acted, and its owner is named there."""
         if owner in notes.named and not self.leasers().isdisjoint(notes.contracts):
-            leases |= await self.views.owned(self.moment(notes), owner)
+            self._know(owner, await self.views.owned(self.moment(notes), owner))
 
     async def concerned(self, key: Key, notes: Notes) -> bool:
         """Whether a block may have changed what a stream of events shows."""
@@ -126,12 +136,10 @@ class Desk:
             return key.name in notes.named and not self.pools().isdisjoint(notes.contracts)
         if key.topic != LEASES:
             return False
-        leases = self.owned.get(key.name)
-        if leases is None:
-            before = self.views.moment(notes.height - 1, 0)
-            leases = self.owned[key.name] = await self.views.owned(before, key.name)
-        await self._learn(key.name, notes, leases)
-        return not leases.keys().isdisjoint(notes.contracts)
+        if key.name not in self.owned:
+            self._know(key.name, await self.views.owned(self.views.moment(notes.height - 1, 0), key.name))
+        await self._learn(key.name, notes)
+        return not self.owned[key.name].isdisjoint(notes.contracts)
 
     async def changes(self, key: Key, notes: Notes) -> list[Item]:
         """What a block changed in a stream, made once."""
@@ -151,8 +159,10 @@ class Desk:
         if key.topic == EARN:
             item, self.positions[key.name] = await self.views.positions(moment, key.name)
             return [item]
+        # Those of this very block, whatever is remembered: what is made here is kept for others.
+        then, now = await asyncio.gather(self.views.owned(before, key.name), self.views.owned(moment, key.name))
         found = []
-        for lease, protocol in self.owned.get(key.name, {}).items():
+        for lease, protocol in (then | now).items():
             ordinal = notes.contracts.get(lease)
             if ordinal is not None:
                 change = await self.views.lease_change(moment, before, key.name, lease, protocol, ordinal)

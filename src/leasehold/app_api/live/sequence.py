@@ -28,12 +28,13 @@ def height_of(seq: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Part of a stream: items in order, complete up to `seq`."""
+    """Part of a stream: items in order, complete up to `seq`; `more` when what is known goes on after that."""
 
     items: list[Item]
     seq: int
     height: int = 0
     time: str = ""
+    more: bool = False
 
 
 class Gone(LeaseholdError):

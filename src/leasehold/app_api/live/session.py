@@ -60,7 +60,7 @@ class Source(Protocol):
         ...
 
     async def replay(self, key: Key, after: int) -> Passage:
-        """Everything after a place; Gone when that is unknown."""
+        """What comes after a place; Gone when that is unknown."""
         ...
 
 
@@ -164,8 +164,7 @@ class Session:
                 stream = self.streams[key] = Stream()
                 self.hub.join(key, self)
             stream.holders += is_new
-            if stream.task is None:
-                self._follow(key, stream, self._begin(subscription, key, stream, after))
+            self._follow(key, stream, self._begin(subscription, key, stream, after))
 
     def _acknowledge(self, subscription: Subscription) -> None:
         self._say(messages.Subscribed(topic=subscription.topic, params=subscription.echo()))
@@ -256,6 +255,9 @@ class Session:
     # Catching up
 
     def _follow(self, key: Key, stream: Stream, work: Coroutine[Any, Any, None]) -> None:
+        # The newest request of a client counts: what still works for an older one stops.
+        if stream.task is not None:
+            stream.task.cancel()
         stream.state = State.CATCHING_UP
         stream.task = asyncio.create_task(work, name=f"live-{key.topic}")
 
@@ -282,52 +284,58 @@ class Session:
             shot = await self.source.snapshot(key)
         except LeaseholdError as error:
             _log.info("no snapshot", topic=key.topic, error=str(error))
-            self._resync(key, stream, "the present state is not available")
+            await self._resync(key, stream, "the present state is not available")
             return
-        await self._send_all(shot.items)
+        for item in shot.items:
+            await self._send(item.frame)
         stream.cursor = max(stream.cursor, shot.seq)
         end = messages.Snapshot(
             topic=key.topic, key=key.name, count=len(shot.items), seq=shot.seq, height=shot.height, time=shot.time
         )
-        self._say(end)
+        await self._send(messages.frame(end))
 
     async def _catch_up(self, key: Key, stream: Stream, *, resumed: bool = False) -> None:
         """Replay until nothing was published meanwhile, then go live."""
         count = 0
         wanted = resumed
-        while wanted or stream.noted > stream.cursor:
+        while wanted or resumed or stream.noted > stream.cursor:
+            if not wanted and stream.noted <= stream.cursor:
+                # Telling may take a while: what is published meanwhile is looked at before going live.
+                resumed = False
+                end = messages.Resumed(topic=key.topic, key=key.name, count=count, seq=stream.cursor)
+                await self._send(messages.frame(end))
+                continue
             try:
                 part = await self.source.replay(key, stream.cursor)
             except LeaseholdError as error:
                 _log.info("no replay", topic=key.topic, after=stream.cursor, error=str(error))
-                self._resync(key, stream, error.message if isinstance(error, Gone) else "the past is not available")
-                resumed = False
-                break
-            await self._send_all(part.items)
+                reason = error.message if isinstance(error, Gone) else "the past is not available"
+                await self._resync(key, stream, reason)
+                wanted = resumed = False
+                continue
+            for item in part.items:
+                await self._send(item.frame)
             count += len(part.items)
             if part.seq <= stream.cursor and not wanted:
-                break
-            wanted = False
+                stream.noted = stream.cursor
+            wanted = part.more
             stream.cursor = max(stream.cursor, part.seq)
-        if resumed:
-            self._say(messages.Resumed(topic=key.topic, key=key.name, count=count, seq=stream.cursor))
         # No await between the last look and this: what is published from here on goes out at once.
         stream.state, stream.task = State.LIVE, None
 
-    async def _send_all(self, items: list[Item]) -> None:
-        """Send items in order, waiting for a slow peer: only the task of this stream waits."""
-        for item in items:
-            while self.outbox.full:
-                if self._room is None:
-                    self._room = asyncio.Event()
-                self._room.clear()
-                await self._room.wait()
-            self.outbox.send(item.frame)
+    async def _send(self, frame: bytes) -> None:
+        """Send a frame, waiting for a slow peer: only the task of this stream waits."""
+        while self.outbox.full:
+            if self._room is None:
+                self._room = asyncio.Event()
+            self._room.clear()
+            await self._room.wait()
+        self.outbox.send(frame)
 
-    def _resync(self, key: Key, stream: Stream, reason: str) -> None:
-        stream.cursor = max(0, last_of(self.source.height))
-        stream.noted = stream.cursor
-        self._say(messages.ResyncRequired(topic=key.topic, key=key.name, seq=stream.cursor, reason=reason))
+    async def _resync(self, key: Key, stream: Stream, reason: str) -> None:
+        seq = stream.cursor = stream.noted = last_of(self.source.height)
+        told = messages.ResyncRequired(topic=key.topic, key=key.name, seq=seq, reason=reason)
+        await self._send(messages.frame(told))
 
     def close(self) -> None:
         """Leave every topic and stop what still works for this connection."""

@@ -1,0 +1,197 @@
+"""A small chain that moves under a running application API: every answer is as of a height, blocks have events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from base64 import b64decode
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import unquote
+
+from aiohttp import web
+from tests.unit.app_api.conftest import CONTRACTS, LONG, World, contract, opened, served, settings_for
+
+from leasehold.app_api import service
+from leasehold.app_api.api import assemble
+from leasehold.app_api.app import App
+from leasehold.app_api.gating.first import first_documents
+from leasehold.app_api.live.endpoint import Live
+from leasehold.app_api.refresh import Graph
+from leasehold.core.clock import SystemClock
+from leasehold.core.configuration import load
+from leasehold.core.metrics import Metrics
+from leasehold.serving.application import Application
+from leasehold.serving.service import Running, serving
+
+LEASER = CONTRACTS[LONG]["leaser"]
+
+
+def event(kind: str, **attributes: str) -> dict[str, Any]:
+    """An event of a block."""
+    return {"type": kind, "attributes": [{"key": key, "value": value} for key, value in attributes.items()]}
+
+
+class MovingWorld(World):
+    """A world whose leases and balances change from block to block."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.oldest = 1
+        self.events: dict[int, list[dict[str, Any]]] = {}
+        self.values: dict[Any, list[tuple[int, Any]]] = {}
+        self._pending: list[dict[str, Any]] = []
+        self._leases = 100
+
+    # Changes take effect with the next block.
+
+    def put(self, key: Any, value: Any) -> None:
+        self.values.setdefault(key, []).append((self.height + 1, value))
+
+    def get(self, key: Any, height: int) -> Any:
+        """A value as of a height, None where there is none yet."""
+        found = None
+        for since, value in self.values.get(key, ()):
+            found = value if since <= height else found
+        return found
+
+    def happen(self, kind: str, **attributes: str) -> None:
+        self._pending.append(event(kind, **attributes))
+
+    def open_lease(self, owner: str) -> str:
+        """A new lease of an owner."""
+        self._leases += 1
+        lease = contract(self._leases)
+        self.put(("leases", owner), [*(self.get(("leases", owner), self.height + 1) or []), lease])
+        self.put(("state", lease), opened(principal=5_000_000))
+        self.happen("wasm-ls-open", _contract_address=LEASER, customer=owner, id=lease)
+        self.happen("wasm", _contract_address=lease)
+        return lease
+
+    def repay(self, lease: str, principal: int) -> None:
+        self.put(("state", lease), opened(principal=principal))
+        self.happen("wasm-ls-repay", _contract_address=lease)
+
+    def close(self, lease: str, owner: str) -> None:
+        self.put(("state", lease), {"closed": []})
+        kept = [one for one in self.get(("leases", owner), self.height + 1) if one != lease]
+        self.put(("leases", owner), kept)
+        self.happen("wasm-ls-close", _contract_address=lease)
+
+    def pay(self, address: str, amount: int) -> None:
+        """Set an address's balance."""
+        self.put(("bank", address), [{"denom": "ulsh", "amount": str(amount)}])
+        self.happen("coin_received", receiver=address, amount=f"{amount}ulsh")
+
+    def seal(self) -> int:
+        self.events[self.height + 1], self._pending = self._pending, []
+        self.height += 1
+        return self.height
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        if self.mode == "good":
+            if request.method == "POST" and request.path == "/":
+                return web.json_response([self._call(call) for call in await request.json()])
+            found = self._moved(request.raw_path, int(request.headers.get("x-cosmos-block-height") or self.height))
+            if found is not None:
+                return web.json_response(found)
+        return await super().answer(request)
+
+    def _moved(self, raw: str, height: int) -> Any:
+        path = unquote(raw.partition("?")[0])
+        if path.startswith("/cosmos/bank/v1beta1/balances/"):
+            address = path.rpartition("/")[2]
+            coins = self.get(("bank", address), height)
+            known = address in {key[1] for key in self.values if key[0] == "bank"}
+            return {"balances": coins or []} if known else None
+        if "/smart/" not in raw:
+            return None
+        address, _, encoded = raw.split("/contract/")[1].partition("/smart/")
+        query = json.loads(b64decode(unquote(encoded)))
+        if "state" in query and ("state", address) in self.values:
+            state = self.get(("state", address), height)
+            return {"data": state} if state is not None else None
+        if "leases" in query and address == LEASER:
+            listed = self.get(("leases", query["leases"]["owner"]), height)
+            return {"data": listed} if listed is not None else None
+        return None
+
+    def _call(self, call: dict[str, Any]) -> dict[str, Any]:
+        height = int(call["params"]["height"])
+        if height < self.oldest:
+            text = f"height {height} is not available, lowest height is {self.oldest}"
+            return {"id": call["id"], "error": {"code": -32603, "message": "Internal error", "data": text}}
+        if call["method"] == "block":
+            time = f"2026-01-01T{height // 3600 % 24:02d}:{height // 60 % 60:02d}:{height % 60:02d}Z"
+            header = {"chain_id": "leasehold-1", "height": str(height), "time": time, "last_block_id": {"hash": ""}}
+            return {
+                "id": call["id"],
+                "result": {"block_id": {"hash": ""}, "block": {"header": header, "data": {"txs": ["AA=="]}}},
+            }
+        outcome = {"code": 0, "events": self.events.get(height, [])}
+        return {"id": call["id"], "result": {"height": str(height), "txs_results": [outcome]}}
+
+
+@dataclass(frozen=True)
+class Served:
+    """An application API with its WebSocket."""
+
+    url: str
+    app: App
+    live: Live
+    graph: Graph
+    running: Running
+    metrics: Metrics
+
+    async def published(self, height: int) -> None:
+        """Wait until a block's pushes are out."""
+        async with asyncio.timeout(10):
+            while self.live.pump._published < height:  # noqa: ASYNC110 - the pump hears of blocks over HTTP
+                await asyncio.sleep(0.002)
+
+
+@asynccontextmanager
+async def live_service(world: World, database: str, *, count: int = 1, **app_api: Any) -> AsyncIterator[list[Served]]:
+    """Replicas of an application API in front of one world, warm."""
+    async with AsyncExitStack() as stack:
+        base = await stack.enter_async_context(served(world))
+        found = []
+        for number in range(count):
+            settings = settings_for(base, database)
+            settings = replace(
+                settings,
+                app_api=replace(settings.app_api, **app_api),
+                limits=replace(settings.limits, reads_burst=100_000),
+            )
+            app = assemble(settings, SystemClock())
+            metrics = Metrics()
+            live = Live(app, metrics)
+            graphs: list[Graph] = []
+
+            @asynccontextmanager
+            async def lifespan(
+                app: App = app, metrics: Metrics = metrics, live: Live = live, graphs: list[Graph] = graphs
+            ) -> AsyncIterator[None]:
+                async with service.running(app, metrics, live) as graph:
+                    graphs.append(graph)
+                    yield
+
+            application = Application(
+                app.registry,
+                limits=settings.limits,
+                snapshots=app.snapshots,
+                metrics=metrics,
+                cors_origins=settings.app_api.cors_origins,
+                websockets=live.endpoints,
+                lifespan=lifespan,
+            )
+            running = await stack.enter_async_context(serving(application, grace_seconds=1))
+            if number == 0:
+                await app.store.import_documents(first_documents(replace(settings, chain=load().settings.chain)))
+            graphs[0].poke("gated_config")
+            async with asyncio.timeout(20):
+                await graphs[0].settled()
+            found.append(Served(running.url, app, live, graphs[0], running, metrics))
+        yield found
