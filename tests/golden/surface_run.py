@@ -21,6 +21,7 @@ from tests.golden.surface_grpc import GrpcSurface
 from tests.golden.surface_grpcurl import judge_grpcurl
 from tests.golden.surface_http import HttpClient, HttpJudge
 from tests.golden.surface_judgement import judged_by
+from tests.golden.surface_silence import judge_silence, shows_frames
 from tests.golden.surface_websocket import Session
 from websockets.exceptions import InvalidHandshake
 
@@ -28,6 +29,8 @@ from websockets.exceptions import InvalidHandshake
 _ONCE = ("broadcast_tx", "check_tx", "BroadcastTx", "/cosmos/tx/v1beta1/txs")
 
 
+# Blocks after which a transaction that was waited for has come.
+BLOCKS_WAITED = 3
 # What a case of unforeseen form may raise while it is asked or read.
 UNASKABLE = (
     OSError, EOFError, LookupError, TypeError, ValueError, AttributeError, AssertionError,
@@ -135,10 +138,14 @@ class Asking:
                 waiting.setdefault(height, []).append(case)
         while True:
             height = self._chain.height
-            for case in waiting.get(height, []):
-                known = self._verdicts.get(id(case))
-                if known is None or not (known.agrees or _only_once(case)):
-                    await self._ask(case)
+            for due in sorted(waited for waited in waiting if waited <= height):
+                for case in waiting.pop(due):
+                    known = self._verdicts.get(id(case))
+                    if known is None or not (known.agrees or _only_once(case)):
+                        await self._ask(case)
+            if self._chain.height > height:
+                # A case that waited for its block had it sealed.
+                continue
             if height >= last:
                 break
             self._chain.seal_next()
@@ -161,6 +168,13 @@ class Asking:
             self._verdicts[id(case)] = Verdict(case, lines)
 
     async def _begin(self, case: Case) -> None:
+        if shows_frames(case):
+            try:
+                lines = await judge_silence(case, self._chain.node)
+            except UNASKABLE as error:
+                lines = [f"no answer: {error!r}"]
+            self._verdicts[id(case)] = Verdict(case, lines)
+            return
         session = Session(case, self._judge)
         try:
             await session.open(self._node.rpc, self._chain.height)
@@ -180,7 +194,7 @@ class Asking:
         if "_by_hash" in _text(case):
             request = self._chain.translated(request)
         asked = asyncio.ensure_future(self._clients[case.surface].ask(request))
-        if _waits_for_block(case):
+        for _ in range(BLOCKS_WAITED if _waits_for_block(case) else 0):
             await asyncio.sleep(0.1)
             if not asked.done():
                 self._chain.seal_next()
@@ -197,7 +211,10 @@ class Asking:
 
     async def _play_on(self, only: Session | None = None) -> None:
         for session in [only] if only else list(self._sessions):
-            await session.advance(self._chain.height)
+            try:
+                await session.advance(self._chain.height)
+            except UNASKABLE as error:
+                session.end(f"no answer: {error!r}")
             if session.finished:
                 await self._finish(session)
 

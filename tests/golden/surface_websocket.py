@@ -56,11 +56,12 @@ class Session:
                 self._at += 1
             await self._stay_silent(height)
         except TimeoutError:
-            self._end(f"frame {self._at}: nothing came in {TIMEOUT:g} s")
+            self.end(f"frame {self._at}: nothing came in {TIMEOUT:g} s")
         except ConnectionClosed:
-            self._end(f"frame {self._at}: the connection was closed")
+            self.end(f"frame {self._at}: the connection was closed")
 
-    def _end(self, line: str | None = None) -> None:
+    def end(self, line: str | None = None) -> None:
+        """Finish, with what went wrong."""
         if line is not None:
             self.lines.append(line)
         self.finished = True
@@ -90,8 +91,12 @@ class Session:
                 return False
             raise
         assert isinstance(text, str)
-        ours, recorded = json.loads(text), entry["frame"]
         where = f"frame {self._at}"
+        if "frame" not in entry:
+            if entry.get("text") != text:
+                self.lines.append(f"{where}: {entry.get('text')!r} recorded, {text[:200]!r} here")
+            return True
+        ours, recorded = json.loads(text), entry["frame"]
         if entry.get("format") != layout(text):
             self.lines.append(f"{where}: written {entry.get('format')} recorded, {layout(text)} here")
         request = self._requests.get(json.dumps(recorded.get("id")))
@@ -113,7 +118,7 @@ class Session:
             with suppress(TimeoutError):
                 extra = await asyncio.wait_for(self._connection.recv(decode=True), SILENCE)
                 self.lines.append(f"nothing recorded, {extra[:200]!r} here")
-        self._end()
+        self.end()
 
     def _waits_in_vain(self) -> bool:
         frames = [entry.get("frame") for entry in self._entries]
