@@ -33,7 +33,7 @@ LIVE = (
 FEE, GAS = 200_000, 20_000_000
 
 
-def _ask(url: str, body: Any = None) -> tuple[int, Any]:
+def ask(url: str, body: Any = None) -> tuple[int, Any]:
     data = None if body is None else json.dumps(body).encode()
     try:
         with urlopen(Request(url, data, {"Content-Type": "application/json"}), timeout=30) as answer:
@@ -53,17 +53,17 @@ class Client:
 
     def get(self, path: str) -> Any:
         """A good answer of the application API."""
-        status, found = _ask(self.stack.url("app_api") + path)
+        status, found = ask(self.stack.url("app_api") + path)
         assert status == 200, (path, found)
         return found
 
     def build(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        status, found = _ask(self.stack.url("app_api") + path, body)
+        status, found = ask(self.stack.url("app_api") + path, body)
         assert status == 200, (path, body, found)
         return found
 
     def lcd(self, path: str) -> Any:
-        status, found = _ask(self.stack.url("lcd") + path)
+        status, found = ask(self.stack.url("lcd") + path)
         assert status == 200, (path, found)
         return found
 
@@ -97,12 +97,12 @@ class Client:
 
     def _broadcast(self, raw: bytes) -> dict[str, Any]:
         sent = {"tx_bytes": b64encode(raw).decode(), "mode": "BROADCAST_MODE_SYNC"}
-        _, answer = _ask(f"{self.stack.url('lcd')}/cosmos/tx/v1beta1/txs", sent)
+        _, answer = ask(f"{self.stack.url('lcd')}/cosmos/tx/v1beta1/txs", sent)
         checked = answer["tx_response"]
         assert checked["code"] == 0, checked
 
         def included() -> Any:
-            status, found = _ask(f"{self.stack.url('lcd')}/cosmos/tx/v1beta1/txs/{checked['txhash']}")
+            status, found = ask(f"{self.stack.url('lcd')}/cosmos/tx/v1beta1/txs/{checked['txhash']}")
             return found["tx_response"] if status == 200 else None
 
         result: dict[str, Any] = until(included)
@@ -136,14 +136,14 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 @pytest.fixture(scope="module")
 def alice(market: Stack) -> Client:
     found = Client(market, "alice")
-    until(lambda: _ask(market.url("app_api") + "/api/currencies")[0] == 200)
+    until(lambda: ask(market.url("app_api") + "/api/currencies")[0] == 200)
     until(lambda: f"ATOM@{PROTOCOL}" in found.get("/api/currencies")["currencies"])
-    until(lambda: _ask(market.url("app_api") + "/api/fees/gas-config")[0] == 200)
+    until(lambda: ask(market.url("app_api") + "/api/fees/gas-config")[0] == 200)
     asked = {"protocol": PROTOCOL, "downpayment_ticker": "USDC_NOBLE", "downpayment_amount": "500000000"}
     # The leaser quotes as soon as the feeders have said what everything costs.
     for ticker in ("ATOM", "OSMO"):
         body = {**asked, "lease_ticker": ticker}
-        until(lambda body=body: _ask(market.url("app_api") + "/api/leases/quote", body)[0] == 200)
+        until(lambda body=body: ask(market.url("app_api") + "/api/leases/quote", body)[0] == 200)
     return found
 
 
@@ -272,13 +272,13 @@ def test_a_stake_accrues_moves_and_is_withdrawn(alice: Client) -> None:
 def test_a_transaction_that_would_fail_is_refused_when_built(alice: Client) -> None:
     """With a sender, what the chain would refuse is 400 with the chain's reason; without one it is still built."""
     huge = {"protocol": PROTOCOL, "amount": str(10**30)}
-    status, answer = _ask(alice.stack.url("app_api") + "/api/earn/deposit", {**huge, "sender": alice.address})
+    status, answer = ask(alice.stack.url("app_api") + "/api/earn/deposit", {**huge, "sender": alice.address})
     assert status == 400, answer
     assert answer["error"]["field"] == "sender"
     assert "insufficient funds" in answer["error"]["message"]
     assert alice.build("/api/earn/deposit", huge)["messages"]
     stranger = encode(IDENTITY.prefix, b"nobody ever saw this"[:20])
-    status, answer = _ask(
+    status, answer = ask(
         alice.stack.url("app_api") + "/api/earn/deposit", {"protocol": PROTOCOL, "amount": "1", "sender": stranger}
     )
     assert (status, answer["error"]["field"]) == (400, "sender")
