@@ -17,7 +17,7 @@ _META = "market"
 # Blocks between two notes of where the prices stand; a restart continues from the last.
 NOTE_BLOCKS = 30
 # Livelier than history, so that a developer sees something happen.
-LIVE_RATES = Rates(openings=240, managements=240, lendings=120, stakings=60, session_seconds=0, feed_seconds=60)
+LIVE_RATES = Rates(openings=360, managements=360, lendings=180, stakings=90, session_seconds=0, feed_seconds=60)
 _log = logging.get("market")
 
 

@@ -65,6 +65,7 @@ class MarketState:
     rates: Rates
     queue: tuple[tuple[int, int, Deed], ...]
     order: int
+    rhythm: int
     fed: int
     turn: int
     dispatch: bytes
@@ -111,6 +112,7 @@ class Market:
         self.start = self.now = start
         self._queue: list[tuple[int, int, Deed]] = []
         self._order = 0
+        self._rhythm = 0
         self._fed = 0
         self._turn = 0
         self._dispatch = b""
@@ -143,16 +145,21 @@ class Market:
         self._again(now, lambda rates: rates.stakings, self._stake)
 
     def quicken(self, rates: Rates) -> None:
-        """Live at other rates from now on; what is already planned stays."""
+        """Live at other rates from now on; only what happens once stays as planned."""
         self.rates = rates
+        self._rhythm += 1
+        self._schedule_rhythms(self.now)
 
     def _again(self, now: int, rate: Callable[[Rates], float], deed: Deed) -> None:
         per_day = rate(self.rates)
         if per_day <= 0:
             return
         wait = max(STEP_SECONDS, int(self.scene.chance.expovariate(per_day / DAY_SECONDS)))
+        rhythm = self._rhythm
 
         def repeat(ctx: Context) -> tuple[Hand, list[Any]] | None:
+            if rhythm != self._rhythm:
+                return None
             # From when it was due rather than from the session it waited for, but never far behind.
             self._again(max(now + wait, self.now - self.rates.session_seconds), rate, deed)
             return deed(ctx)
@@ -268,6 +275,7 @@ class Market:
             rates=self.rates,
             queue=tuple(self._queue),
             order=self._order,
+            rhythm=self._rhythm,
             fed=self._fed,
             turn=self._turn,
             dispatch=self._dispatch,
@@ -285,7 +293,7 @@ class Market:
         self.now = state.now
         self.rates = state.rates
         self._queue = list(state.queue)
-        self._order = state.order
+        self._order, self._rhythm = state.order, state.rhythm
         self._fed, self._turn, self._dispatch = state.fed, state.turn, state.dispatch
         self.active, self.ending = list(state.active), set(state.ending)
         self.scene.chance.setstate(state.chance)
