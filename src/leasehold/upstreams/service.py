@@ -22,6 +22,7 @@ from leasehold.core import logging
 from leasehold.core.addresses import Bech32Prefixes, InvalidAddress
 from leasehold.core.clock import Clock, SystemClock
 from leasehold.core.errors import ConfigurationError, LeaseholdError, NotReady
+from leasehold.core.metrics import Metrics
 from leasehold.core.service_context import ServiceContext
 from leasehold.core.settings import Settings
 from leasehold.serving.routes import PlainRequest, Registry
@@ -127,7 +128,7 @@ class Upstreams:
         return cls(settings, database, chain, campaigns, svm, steps, api)
 
     @asynccontextmanager
-    async def running(self, clock: Clock) -> AsyncIterator[None]:
+    async def running(self, clock: Clock, metrics: Metrics | None = None) -> AsyncIterator[None]:
         """Connect the services and keep their ledgers moving for as long as the context lasts."""
         settings = self.settings
         async with AsyncExitStack() as stack:
@@ -142,22 +143,34 @@ class Upstreams:
                 await self.campaigns.seed(
                     payment_wire.CampaignRequest("Development", description="Everyone on the embedded chain")
                 )
+            steps = Steps(metrics or Metrics(), clock)
             for name, step in self.steps.items():
-                await stack.enter_async_context(_background(keep(name, step), name))
+                await stack.enter_async_context(_background(steps.keep(name, step), name))
             yield
 
 
-async def keep(name: str, step: Step, *, pause: float = STEP_SECONDS) -> None:
-    """Take a step again and again until cancelled, later and later while it fails."""
-    wait = pause
-    while True:
-        try:
-            more = await step()
-            wait = 0.0 if more else pause
-        except (LeaseholdError, asyncpg.PostgresError) as error:
-            wait = min(max(wait, pause) * 2, LONGEST_PAUSE)
-            _log.warning("a step failed", part=name, error=str(error), retry_seconds=wait)
-        await asyncio.sleep(wait)
+class Steps:
+    """The ledgers' steps, each taken again and again, with what is known about how that goes."""
+
+    def __init__(self, metrics: Metrics, clock: Clock, *, pause: float = STEP_SECONDS) -> None:
+        self._clock = clock
+        self._pause = pause
+        self._failures = metrics.counter("step_failures", "Steps of a ledger that failed", ("part",))
+        self._ages = metrics.gauge("step_age_seconds", "Seconds since a ledger's last good step", ("part",))
+
+    async def keep(self, name: str, step: Step) -> None:
+        """Take a step until cancelled, later and later while it fails."""
+        wait, good = self._pause, self._clock.monotonic()
+        self._ages.labels(name).set_function(lambda: self._clock.monotonic() - good)
+        while True:
+            try:
+                more = await step()
+                wait, good = 0.0 if more else self._pause, self._clock.monotonic()
+            except (LeaseholdError, asyncpg.PostgresError) as error:
+                wait = min(max(wait, self._pause) * 2, LONGEST_PAUSE)
+                self._failures.labels(name).inc()
+                _log.warning("a step failed", part=name, error=str(error), retry_seconds=wait)
+            await asyncio.sleep(wait)
 
 
 @asynccontextmanager
@@ -203,8 +216,13 @@ def application(settings: Settings, clock: Clock | None = None) -> UpstreamAppli
     """The service as an application whose lifespan connects it."""
     used = clock or SystemClock()
     upstreams = Upstreams.assembled(settings, used)
+    metrics = Metrics()
     return UpstreamApplication(
-        upstreams.registry, limits=settings.limits, clock=used, lifespan=lambda: upstreams.running(used)
+        upstreams.registry,
+        limits=settings.limits,
+        metrics=metrics,
+        clock=used,
+        lifespan=lambda: upstreams.running(used, metrics),
     )
 
 

@@ -159,6 +159,7 @@ class Service:
     """The running service: how to call it, what is behind it."""
 
     client: aiohttp.ClientSession
+    url: str
     upstreams: Upstreams
     clock: ManualClock
     contract: Contract
@@ -194,7 +195,7 @@ async def running(url: str, clock: ManualClock, access: ChainAccess | None, **ch
     )
     async with serving(application) as server, aiohttp.ClientSession(server.url) as session:
         upstreams.steps = steps
-        yield Service(session, upstreams, clock, Contract(upstreams.registry))
+        yield Service(session, server.url, upstreams, clock, Contract(upstreams.registry))
 
 
 @pytest.fixture(scope="session")
