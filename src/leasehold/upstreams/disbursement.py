@@ -18,7 +18,7 @@ import asyncpg
 from leasehold.chain.wallet import Wallet
 from leasehold.core import logging
 from leasehold.core.clock import Clock, to_datetime
-from leasehold.core.errors import Conflict, InvalidInput, NotFound
+from leasehold.core.errors import Conflict, InvalidInput, NotFound, NotReady
 from leasehold.storage import queries
 from leasehold.storage.pool import Database, Session
 from leasehold.upstreams.chain_access import ChainAccess, FoundTx, tx_hash
@@ -102,8 +102,7 @@ class Disbursements:
         assert self.wallet is not None
         account = await self.chain.account(self.wallet.address)
         if account is None:
-            _log.warning("the paying account does not exist on the chain", address=self.wallet.address)
-            return
+            raise NotReady(f"the paying account {self.wallet.address} does not exist on the chain")
         limit = await self.chain.head() + PATIENCE_BLOCKS
         message = self.chain.types.new(
             "cosmos.bank.v1beta1.MsgSend",

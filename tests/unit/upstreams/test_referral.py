@@ -10,6 +10,7 @@ from tests.unit.upstreams.conftest import FakeChain, IndexRows, Service, lease, 
 
 from leasehold.chain.transactions import decode_transaction
 from leasehold.core.clock import ManualClock
+from leasehold.core.errors import NotReady
 from leasehold.core.settings import AppApi, Upstreams
 
 REFERRER, FRIEND, STRANGER = wallet("referrer"), wallet("friend"), wallet("stranger")
@@ -262,6 +263,23 @@ async def test_a_failed_payout_gives_its_rewards_back(
     assert (await _list(service, "payouts"))["total"] == 1
     service.clock.advance(seconds=3601)
     await service.step("payouts")
+    assert (await _list(service, "payouts", "?status=pending"))["total"] == 1
+
+
+async def test_a_payer_that_does_not_exist_holds_payouts(
+    service: Service, index: IndexRows, chain: FakeChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the paying account on the chain a payout stays pending and the step says why."""
+    await _earned(service, index)
+    await service.step("payouts")
+    service.clock.advance(seconds=5)
+
+    async def nobody(address: str) -> None:
+        return None
+
+    monkeypatch.setattr(chain, "account", nobody)
+    with pytest.raises(NotReady, match="does not exist"):
+        await service.step("disbursements")
     assert (await _list(service, "payouts", "?status=pending"))["total"] == 1
 
 
