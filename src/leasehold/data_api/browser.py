@@ -12,7 +12,7 @@ from leasehold.serving.routes import Registry, Route
 
 def index_page(registry: Registry) -> bytes:
     """The page; without scripts it is still a list of every route."""
-    template = (resources.files("leasehold.data_api") / "browser.html").read_text(encoding="utf-8")
+    template = (resources.files("leasehold.data_api") / "static" / "browser.html").read_text(encoding="utf-8")
     routes = "".join(
         f"<section><h2>{escape(tag)}</h2>{''.join(map(_item, routes))}</section>"
         for tag, routes in by_tag(registry).items()

@@ -18,6 +18,7 @@ from leasehold.core.clock import EPOCH, Clock
 from leasehold.core.errors import NotFound
 from leasehold.core.settings import Settings
 from leasehold.data_api.conventions import CSV, PERIODS, ExportParams, Window, WindowParams
+from leasehold.data_api.examples import example
 from leasehold.data_api.exports import Exports
 from leasehold.data_api.index import Index, Listing, Stated
 from leasehold.data_api.shelf import Content, Shelf, place_headers
@@ -218,6 +219,8 @@ class Desk:
     def _declare(
         self, path: str, params: type[msgspec.Struct], handler: Callable[[Any], Awaitable[Reply]], rest: Declaration
     ) -> None:
+        if "response" in rest:
+            rest.setdefault("examples", {"example": example(rest["response"])})
         handler.__annotations__ = {"request": Request[params, None], "return": Reply}  # type: ignore[valid-type]
         self.api.get(path, **rest)(handler)
 

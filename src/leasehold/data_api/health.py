@@ -7,7 +7,7 @@ import msgspec
 from leasehold.core.clock import NANOSECONDS
 from leasehold.core.errors import NotReady
 from leasehold.data_api.desk import Desk, queries
-from leasehold.serving.routes import PlainRequest, Reply
+from leasehold.serving.routes import PlainRequest
 
 TAGS = ("Health",)
 sql = queries("health.sql")
@@ -30,7 +30,7 @@ class Checks(msgspec.Struct):
 
 
 class Readiness(msgspec.Struct):
-    """`ready` or `not_ready`, and why."""
+    """`ready`, and what that rests on; where it isn't, the answer is an error."""
 
     status: str
     checks: Checks
@@ -49,10 +49,9 @@ def declare(desk: Desk) -> None:
         summary="Whether answers are current",
         tags=TAGS,
         rate="none",
-        response=Readiness,
-        responses={503: Readiness},
+        errors={503: "Not ready; the message says why"},
     )
-    async def ready(request: PlainRequest) -> Reply:
+    async def ready(request: PlainRequest) -> Readiness:
         height = time_ns = 0
         database = True
         try:
@@ -63,6 +62,12 @@ def declare(desk: Desk) -> None:
             database = False
         lag = max((desk.clock.now_ns() - time_ns) // NANOSECONDS, 0) if time_ns else 0
         caches = desk.shelf.warm and not desk.shelf.failures
-        good = database and caches and height > 0 and lag <= lag_limit
-        found = Readiness("ready" if good else "not_ready", Checks(database, caches, height, lag))
-        return Reply(content=found, status=200 if good else 503)
+        if not database:
+            raise NotReady("not ready: the database does not answer")
+        if not height:
+            raise NotReady("not ready: nothing is indexed yet")
+        if lag > lag_limit:
+            raise NotReady(f"not ready: the newest indexed block, {height}, is {lag} seconds old")
+        if not caches:
+            raise NotReady("not ready: answers are still being made")
+        return Readiness("ready", Checks(database, caches, height, lag))

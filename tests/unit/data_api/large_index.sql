@@ -5,7 +5,8 @@ INSERT INTO indexer.currencies VALUES ('USDC', 6, true, '{start}'), ('BTC', 8, t
 INSERT INTO indexer.currency_protocols VALUES
     ('USDC', '{protocol}', 'lpn', 'ibc/1', 'd', 6), ('BTC', '{protocol}', 'lease', 'ibc/2', 'd', 8);
 INSERT INTO indexer.cursor
-    SELECT true, 'x', 1, {n}, '', '{start}'::timestamptz + {n} * interval '6 seconds', 1, {n}, {n}, {n}, 0;
+    SELECT true, 'x', 1, {n}, '', '{start}'::timestamptz + {n} * interval '6 seconds',
+        (extract(epoch FROM '{start}'::timestamptz + {n} * interval '6 seconds') * 1000000000)::bigint, {n}, {n}, {n}, 0;
 INSERT INTO indexer.blocks SELECT h, sha256(h::text::bytea), '{start}'::timestamptz + h * interval '6 seconds', '', 1, 1
     FROM generate_series(1, {n}) h;
 INSERT INTO indexer.txs SELECT h, 0, sha256(h::text::bytea), 0, 1, 1, 2500, 'ulsh', '', '{start}'::timestamptz + h * interval '6 seconds'

@@ -6,6 +6,7 @@ import asyncio
 import http.client
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -178,6 +179,10 @@ def served(settings: Settings, clock: ManualClock) -> Iterator[Client]:
     try:
         if failed:
             raise failed[0]
+        for _ in range(600):
+            if found[0].get("/ready").status == 200:
+                break
+            time.sleep(0.05)
         yield found[0]
     finally:
         if found and found[0].connection is not None:

@@ -22,6 +22,19 @@ def test_description_has_twelve_tags_and_more_than_seventy_routes(client: Client
     assert sum("Alias" not in operation["summary"] for operation in operations) >= 71
 
 
+def test_every_json_answer_has_an_example_that_fits(client: Client) -> None:
+    """Examples are there, and the description's own schemas accept them."""
+    document = client.json("/openapi.json")
+    shown = 0
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            content = operation["responses"]["200"].get("content", {}).get("application/json", {})
+            for named in content.get("examples", {}).values():
+                client.contract.check(named["value"], content["schema"], f"{method} {path}")
+                shown += 1
+    assert shown >= 60
+
+
 def test_overviews_name_every_route(client: Client) -> None:
     """The page and the text list all public routes; the page can search, try and copy."""
     page, text = client.get("/"), client.get("/llms.txt")

@@ -186,7 +186,7 @@ async def test_without_an_index_the_service_says_so(lonely: str) -> None:
         async with session.get("/health") as answer:
             assert answer.status == 200
         async with session.get("/ready") as answer:
-            assert (answer.status, (await answer.json())["status"]) == (503, "not_ready")
+            assert (answer.status, (await answer.json())["error"]) == (503, "Service Unavailable")
         async with session.get("/api/revenue") as answer:
             assert (answer.status, (await answer.json())["status"]) == (503, 503)
             assert "service-desc" in answer.headers["link"]
