@@ -1,6 +1,7 @@
 import { get } from "../api/client";
 import type { Balance } from "../api/types";
 import { assets } from "../state/shared";
+import { liveBalances } from "../live/resources";
 import { Resource, useResource } from "../state/resource";
 import { units, usd } from "../ui/format";
 import { t } from "../text/text";
@@ -36,7 +37,7 @@ export function Assets() {
 }
 
 function Holdings({ address }: { address: string }) {
-  const resource = useMemo(() => new Resource<{ balances: Balance[] }>(() => get("/api/balances", { address })), [address]);
+  const resource = useMemo(() => new Resource<{ balances: Balance[] }>(() => get("/api/balances", { address }), 15_000, liveBalances(address)), [address]);
   const state = useResource(resource);
   return (
     <Card title="Your balances">

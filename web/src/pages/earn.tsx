@@ -2,6 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { Currency, Pool } from "../api/types";
 import { currencies, pools } from "../state/shared";
+import { livePositions } from "../live/resources";
 import { Resource, useResource } from "../state/resource";
 import { AmountForm } from "../ui/form";
 import { baseUnits, compactUsd, percent, units, usd } from "../ui/format";
@@ -20,7 +21,7 @@ export function Earn() {
   const [chosen, choose] = useState<string | null>(null);
   const address = account.value?.address ?? null;
   const resource = useMemo(
-    () => (address ? new Resource<Positions>(() => get("/api/earn/positions", { address })) : null),
+    () => (address ? new Resource<Positions>(() => get("/api/earn/positions", { address }), 15_000, livePositions(address)) : null),
     [address],
   );
   return (

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { ApiError, get, post } from "../api/client";
 import type { Leases as Answer, Protocol } from "../api/types";
 import { currencies, protocols } from "../state/shared";
+import { liveLeases } from "../live/resources";
 import { Resource, useResource } from "../state/resource";
 import { build } from "../ui/form";
 import { baseUnits, percent, units, usd } from "../ui/format";
@@ -19,7 +20,7 @@ interface Quote {
 
 export function Leases() {
   const address = account.value?.address ?? null;
-  const resource = useMemo(() => (address ? new Resource<Answer>(() => get("/api/leases", { address }), 6_000) : null), [address]);
+  const resource = useMemo(() => (address ? new Resource<Answer>(() => get("/api/leases", { address }), 15_000, liveLeases(address)) : null), [address]);
   const known = useResource(protocols);
   return (
     <>

@@ -12,12 +12,15 @@ export interface Loaded<T> {
 export class Resource<T> {
   private readonly current = signal<Loaded<T>>({ loading: true });
   private timer: ReturnType<typeof setInterval> | undefined;
+  private unlisten: (() => void) | undefined;
   private users = 0;
   private busy = false;
 
   constructor(
     private readonly load: () => Promise<T>,
     private readonly everyMs = 15_000,
+    /** Follows pushes of the value while it is shown; the timer stays, for the time without a connection. */
+    private readonly listen?: (resource: Resource<T>) => () => void,
   ) {}
 
   get state(): ReadonlySignal<Loaded<T>> {
@@ -49,10 +52,13 @@ export class Resource<T> {
     if (this.users === 1) {
       void this.refresh();
       this.timer = setInterval(() => void this.refresh(), this.everyMs);
+      this.unlisten = this.listen?.(this);
     }
     return () => {
       this.users -= 1;
-      if (this.users === 0) clearInterval(this.timer);
+      if (this.users > 0) return;
+      clearInterval(this.timer);
+      this.unlisten?.();
     };
   }
 }

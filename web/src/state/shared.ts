@@ -1,9 +1,10 @@
 /** What several pages look at: fetched once, kept fresh, pushed where the service pushes. */
 import { get } from "../api/client";
 import type { Asset, Currencies, EarnStats, Network, NodeStatus, Pool, Prices, Protocol } from "../api/types";
+import { livePrices } from "../live/resources";
 import { Resource } from "./resource";
 
-export const prices = new Resource<Prices>(() => get("/api/prices"), 20_000);
+export const prices = new Resource<Prices>(() => get("/api/prices"), 20_000, livePrices());
 export const assets = new Resource<{ assets: Asset[] }>(() => get("/api/assets"), 60_000);
 export const pools = new Resource<Pool[]>(() => get("/api/earn/pools"), 20_000);
 export const earnStats = new Resource<EarnStats>(() => get("/api/earn/stats"), 30_000);

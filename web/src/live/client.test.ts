@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Lease } from "../api/types";
+import { LiveClient, type Socket } from "./client";
+import { merged } from "./resources";
+
+class FakeSocket implements Socket {
+  onopen: (() => void) | null = null;
+  onmessage: ((event: { data: unknown }) => void) | null = null;
+  onclose: (() => void) | null = null;
+  readonly sent: Record<string, unknown>[] = [];
+  send(text: string): void {
+    this.sent.push(JSON.parse(text) as Record<string, unknown>);
+  }
+  close(): void {
+    this.onclose?.();
+  }
+  say(message: object): void {
+    this.onmessage?.({ data: JSON.stringify(message) });
+  }
+}
+
+let sockets: FakeSocket[];
+let client: LiveClient;
+const last = () => sockets[sockets.length - 1] as FakeSocket;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  sockets = [];
+  client = new LiveClient(
+    () => {
+      const socket = new FakeSocket();
+      sockets.push(socket);
+      return socket;
+    },
+    () => 0.5,
+  );
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const lease = (seq: number, more: object = {}) => ({ type: "lease_update", owner: "a", lease: { address: "l" }, seq, ...more });
+
+describe("the live client", () => {
+  it("subscribes when the connection opens, and shares it", () => {
+    client.follow("prices", {}, () => {});
+    client.follow("leases", { address: "a" }, () => {});
+    expect(sockets.length).toBe(1);
+    last().onopen?.();
+    expect(last().sent).toEqual([
+      { type: "subscribe", topic: "prices" },
+      { type: "subscribe", topic: "leases", address: "a" },
+    ]);
+  });
+
+  it("resumes from the last place after a break, and never shows an event twice", () => {
+    const seen: unknown[] = [];
+    client.follow("leases", { address: "a" }, (message) => seen.push("seq" in message ? message.seq : message.type));
+    last().onopen?.();
+    last().say(lease(9, { snapshot: true }));
+    last().say({ type: "snapshot", topic: "leases", key: "a", count: 1, seq: 9 });
+    last().say(lease(12));
+    last().close();
+    vi.advanceTimersByTime(1000);
+    last().onopen?.();
+    expect(last().sent).toEqual([{ type: "resume", topic: "leases", address: "a", seq: 12 }]);
+    last().say(lease(12));
+    last().say(lease(13));
+    expect(seen).toEqual([9, 9, 12, 13]);
+  });
+
+  it("starts over when a snapshot was cut off or a resynchronisation is required", () => {
+    client.follow("leases", { address: "a" }, () => {});
+    last().onopen?.();
+    last().say(lease(9, { snapshot: true }));
+    last().close();
+    vi.advanceTimersByTime(1000);
+    last().onopen?.();
+    expect(last().sent[0]?.["type"]).toBe("subscribe");
+    last().say({ type: "resync_required", topic: "leases", key: "a", seq: 50, reason: "" });
+    expect(last().sent[1]?.["type"]).toBe("subscribe");
+  });
+
+  it("waits longer after each failure, and as long as a stopping service asks", () => {
+    client.follow("prices", {}, () => {});
+    last().close();
+    vi.advanceTimersByTime(999);
+    expect(sockets.length).toBe(1);
+    vi.advanceTimersByTime(1);
+    expect(sockets.length).toBe(2);
+    last().close();
+    vi.advanceTimersByTime(1499);
+    expect(sockets.length).toBe(2);
+    vi.advanceTimersByTime(1);
+    last().onopen?.();
+    last().say({ type: "shutdown", reconnect_ms: 200 });
+    last().close();
+    vi.advanceTimersByTime(200);
+    expect(sockets.length).toBe(4);
+  });
+
+  it("unsubscribes with the last listener and closes when nobody listens any more", () => {
+    const one = client.follow("prices", {}, () => {});
+    const two = client.follow("prices", {}, () => {});
+    last().onopen?.();
+    one();
+    expect(last().sent.length).toBe(1);
+    two();
+    expect(last().sent[1]).toEqual({ type: "unsubscribe", topic: "prices" });
+    const closed = vi.spyOn(last(), "close");
+    vi.advanceTimersByTime(5000);
+    expect(closed).toHaveBeenCalled();
+  });
+});
+
+describe("a list of leases", () => {
+  it("takes in what is new and drops what is over", () => {
+    const open = { address: "x", status: "opened" } as Lease;
+    const over = { address: "x", status: "closed" } as Lease;
+    expect(merged([], open)).toEqual([open]);
+    expect(merged([open], over)).toEqual([]);
+  });
+});
