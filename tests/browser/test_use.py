@@ -1,11 +1,15 @@
-"""The application in use: a lease from its opening to its end, live prices, a restart, an agent's tools."""
+"""The application in use: a lease to its end, a swap, notifications, an agent's tools, prices, a restart."""
 
 from __future__ import annotations
 
 import json
 import re
+from base64 import urlsafe_b64encode
+from urllib.request import urlopen
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from tests.browser.conftest import Drive, service_pid
 from tests.end_to_end.conftest import Stack
 
@@ -13,16 +17,48 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_lease_is_opened_repaid_and_closed(drive: Drive) -> None:
-    """The test wallet opens a lease, repays a part of its debt and closes it; each message is shown before signing."""
+    """The test wallet opens a lease, repays a part of its debt, sets a stop loss and closes it; all is shown first."""
     seen = drive("lease.mjs", PROTOCOL="OSMOSIS-OSMOSIS-USDC_NOBLE")
     assert "You borrow" in seen["quote"]
-    shown = [json.loads(seen[step]) for step in ("opened", "repaid", "closed")]
+    shown = [json.loads(seen[step]) for step in ("opened", "repaid", "policy", "closed")]
     assert {message["@type"] for message in shown} == {"/cosmwasm.wasm.v1.MsgExecuteContract"}
     assert "open_lease" in shown[0]["msg"]
-    assert [message["contract"] for message in shown[1:]] == [seen["address"]] * 2
+    assert [message["contract"] for message in shown[1:]] == [seen["address"]] * 3
+    assert [next(iter(message["msg"])) for message in shown[1:]] == ["repay", "change_close_policy", "close_position"]
     before, after = (float(re.sub(r"[^\d.]", "", seen[name])) for name in ("before", "after"))
     assert 15 < before - after < 25
     assert seen["errors"] == []
+
+
+def test_a_swap_is_followed_until_it_arrived(drive: Drive) -> None:
+    """A swap is quoted with its route, its one transfer is shown and signed, and the page tells when it has arrived."""
+    seen = drive("swap.mjs", FROM="LSH", TO="OSMO")
+    assert seen["quoted"].endswith(" OSMO")
+    assert [step.split()[0] for step in seen["steps"]] == ["Transfer", "Swap", "Transfer"]
+    assert json.loads(seen["shown"])["@type"] == "/ibc.applications.transfer.v1.MsgTransfer"
+    assert seen["errors"] == []
+
+
+def test_notifications_are_subscribed_to_and_shown(drive: Drive, stack: Stack) -> None:
+    """The button subscribes with the data API's key and ends it again; the worker shows each message in words."""
+    with urlopen(f"{stack.url('data_api')}/api/subscriptions/key") as answer:
+        key = json.load(answer)["key"]
+    point = ec.generate_private_key(ec.SECP256R1()).public_key()
+    browser = {
+        "endpoint": "https://push.example/send/1",
+        "p256dh": _base64(point.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)),
+        "auth": _base64(bytes(range(16))),
+    }
+    seen = drive("push.mjs", SUBSCRIPTION=json.dumps(browser))
+    assert seen["options"] == {"userVisibleOnly": True, "applicationServerKey": key}
+    shown = {one["title"]: one["body"] for one in seen["shown"]}
+    assert set(shown) == {"Your lease is at high risk", "Liquidated", "News about your account"}
+    assert "chain1qq…qqqqqqqq is at 89.3 %" in shown["Your lease is at high risk"]
+    assert seen["errors"] == []
+
+
+def _base64(content: bytes) -> str:
+    return urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
 def test_tools_read_and_navigate_and_nothing_else(drive: Drive) -> None:

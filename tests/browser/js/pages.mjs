@@ -6,7 +6,7 @@ const SERIOUS = new Set(["serious", "critical"]);
 
 await find(async (browser) => {
   const found = { visited: [], errors: [], violations: [], overflowing: [], problems: [] };
-  for (const theme of ["light", "dark"])
+  const look = async (theme) => {
     for (const width of [1200, 390]) {
       const { context, page, errors } = await open(browser, { theme, width });
       for (const path of PAGES) {
@@ -25,5 +25,7 @@ await find(async (browser) => {
       found.errors.push(...errors);
       await context.close();
     }
+  };
+  await Promise.all([look("light"), look("dark")]);
   return found;
 });
