@@ -63,12 +63,15 @@ class Pretended:
 
     answers: dict[str, Answer] = field(default_factory=dict)
     calls: list[tuple[str, Any]] = field(default_factory=list)
+    by_query: Callable[[str], Any] | None = None
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         text = await request.text()
         body = json.loads(text) if text else None
         key = f"{request.method} {request.path}"
         self.calls.append((key, body))
+        if self.by_query is not None and "query" in request.query:
+            return web.json_response(self.by_query(request.query["query"]))
         found = self.answers.get(key, (501, "nobody answers this"))
         status, content = found(body) if callable(found) else found
         if isinstance(content, bytes):

@@ -10,7 +10,7 @@ import msgspec
 from leasehold.app_api.app import App
 from leasehold.app_api.tracking import tracker
 from leasehold.app_api.tracking.phases import Leg, TimeoutHeight
-from leasehold.app_api.tracking.tracker import SVM, Transfer
+from leasehold.app_api.tracking.tracker import SVM, Look, Transfer
 from leasehold.app_api.upstreams.failures import ChainFailure
 from leasehold.app_api.upstreams.svm import unconfigured
 from leasehold.app_api.writes import checks
@@ -74,11 +74,11 @@ def checked(app: App, asked: TransferTrackRequest) -> list[Leg]:
     ]
 
 
-async def packet_of(app: App, asked: TransferTrackRequest) -> int | None:
+async def packet_of(look: Look, asked: TransferTrackRequest) -> int | None:
     """Which packet a transfer is; one from the SVM chain must be found there."""
     from_svm = asked.direction.startswith(f"{SVM}_to_")
     try:
-        waiting = await tracker.committed(app, asked.channel, from_svm=from_svm)
+        waiting = await look.committed(asked.channel, from_svm=from_svm)
     except ChainFailure as error:
         # Our own node may not know the channel yet: such a transfer is followed by its timeout alone.
         if from_svm or error.reply_status == 0:
@@ -108,8 +108,9 @@ def declare(api: Registry, app: App) -> None:
         legs = checked(app, asked)
         if await tracker.active(app) >= MOST_ACTIVE:
             raise RateLimited("too many transfers are being followed", retry_after=0)
-        await tracker.height(app)
-        sequence = await packet_of(app, asked)
+        look = Look(app)
+        await look.height()
+        sequence = await packet_of(look, asked)
         now = to_datetime(app.clock.now_ns())
         transfer = Transfer(uuid4(), asked.direction, asked.channel, sequence, legs, now)
         await tracker.follow(app, transfer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -13,7 +14,6 @@ import msgspec
 
 from leasehold.app_api.app import App
 from leasehold.app_api.tracking.phases import Leg, Observation, TimeoutHeight, advanced, ended
-from leasehold.app_api.upstreams.failures import ServiceFailure
 from leasehold.app_api.writes import svm_node
 from leasehold.app_api.writes.solana import program_of
 from leasehold.chain.svm import programs
@@ -72,80 +72,99 @@ class Transfer:
     def from_svm(self) -> bool:
         return self.direction.startswith(f"{SVM}_to_")
 
-    @property
-    def ordinal(self) -> int:
-        return int(self.channel.removeprefix("channel-"))
+    def age(self, app: App) -> float:
+        """Seconds since it is followed."""
+        return app.clock.now_ns() / NANOSECONDS - self.created_at.timestamp()
 
 
-async def height(app: App) -> TimeoutHeight:
-    """Where the SVM chain stands."""
-    epoch = await app.upstreams.svm.epoch()
-    return TimeoutHeight(epoch.epoch, epoch.absoluteSlot)
+class Look:
+    """One look at both chains: what several transfers ask for is asked once."""
 
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._seen: dict[Any, Any] = {}
 
-async def committed(app: App, channel: str, *, from_svm: bool) -> list[int]:
-    """Sequences of a channel's packets that have no outcome yet."""
-    if not from_svm:
-        target = f"/ibc/core/channel/v1/channels/{quote(channel, safe='')}/ports/transfer/packet_commitments"
-        found = await app.upstreams.lcd.read(target, _Commitments, context="packet commitments")
-        return sorted(int(one.sequence) for one in found.commitments if one.sequence.isdecimal())
-    data = await _account(app, programs.commitments_account, channel)
-    return [] if data is None else _parsed(app, programs.parse_commitments, data)
+    async def height(self) -> TimeoutHeight:
+        """Where the SVM chain stands."""
+        if "height" not in self._seen:
+            epoch = await self._app.upstreams.svm.epoch()
+            self._seen["height"] = TimeoutHeight(epoch.epoch, epoch.absoluteSlot)
+        found: TimeoutHeight = self._seen["height"]
+        return found
 
+    async def committed(self, channel: str, *, from_svm: bool) -> list[int]:
+        """Sequences of a channel's packets that have no outcome yet."""
+        key = ("committed", channel, from_svm)
+        if key not in self._seen:
+            self._seen[key] = await (self._committed_there(channel) if from_svm else self._committed_here(channel))
+        found: list[int] = self._seen[key]
+        return found
 
-async def outcome(app: App, transfer: Transfer) -> Outcome | None:
-    """What became of a packet, None while or where nobody knows."""
-    if transfer.sequence is None:
-        return None
-    if transfer.from_svm:
-        data = await _account(app, programs.acknowledgements_account, transfer.channel)
-        arrived = {} if data is None else _parsed(app, programs.parse_acknowledgements, data)
-        if transfer.sequence not in arrived:
+    async def outcome(self, transfer: Transfer) -> Outcome | None:
+        """What became of a packet, None while or where nobody knows."""
+        if transfer.sequence is None:
             return None
-        return "arrived" if arrived[transfer.sequence] else "refunded"
-    if await _events(app, transfer, "timeout_packet"):
-        return "refunded"
-    events = await _events(app, transfer, "acknowledge_packet")
-    if not events:
-        return None
-    refused = any(
-        event.type == "fungible_token_packet" and any(one.key == "error" for one in event.attributes)
-        for event in events
-    )
-    return "failed" if refused else "arrived"
+        if transfer.from_svm:
+            arrived = await self._outcomes_there(transfer.channel)
+            if transfer.sequence not in arrived:
+                return None
+            return "arrived" if arrived[transfer.sequence] else "refunded"
+        if await self._events(transfer, "timeout_packet"):
+            return "refunded"
+        events = await self._events(transfer, "acknowledge_packet")
+        if not events:
+            return None
+        refused = any(
+            event.type == "fungible_token_packet" and any(one.key == "error" for one in event.attributes)
+            for event in events
+        )
+        return "failed" if refused else "arrived"
 
+    async def observe(self, transfer: Transfer) -> Observation:
+        """What both chains say about a transfer."""
+        now = await self.height()
+        waiting = await self.committed(transfer.channel, from_svm=transfer.from_svm) if transfer.sequence else []
+        is_waiting = transfer.sequence in waiting
+        found = None if is_waiting else await self.outcome(transfer)
+        return Observation(now, is_waiting, found, transfer.age(self._app))
 
-async def _events(app: App, transfer: Transfer, kind: str) -> list[_Event]:
-    """Events of the transaction that reported an outcome of our own chain's packet."""
-    query = (
-        f"{kind}.packet_src_channel='{transfer.channel}' AND {kind}.packet_sequence='{transfer.sequence}'"
-        f" AND {kind}.packet_src_port='transfer'"
-    )
-    found = await app.upstreams.lcd.read(
-        f"/cosmos/tx/v1beta1/txs?query={quote(query, safe='')}&limit=1", _Txs, context="packet outcome"
-    )
-    return [event for tx in found.tx_responses for event in tx.events]
+    async def _committed_here(self, channel: str) -> list[int]:
+        target = f"/ibc/core/channel/v1/channels/{quote(channel, safe='')}/ports/transfer/packet_commitments"
+        found = await self._app.upstreams.lcd.read(target, _Commitments, context="packet commitments")
+        return sorted(int(one.sequence) for one in found.commitments if one.sequence.isdecimal())
 
+    async def _committed_there(self, channel: str) -> list[int]:
+        data = await self._account(programs.commitments_account, channel)
+        return [] if data is None else self._parsed(programs.parse_commitments, data)
 
-async def _account(app: App, derive: Any, channel: str) -> bytes | None:
-    address = encode(derive(program_of(app).id, int(channel.removeprefix("channel-"))))
-    return await svm_node.account_data(app.upstreams.svm.transport, address)
+    async def _outcomes_there(self, channel: str) -> dict[int, bool]:
+        key = ("outcomes", channel)
+        if key not in self._seen:
+            data = await self._account(programs.acknowledgements_account, channel)
+            self._seen[key] = {} if data is None else self._parsed(programs.parse_acknowledgements, data)
+        found: dict[int, bool] = self._seen[key]
+        return found
 
+    async def _events(self, transfer: Transfer, kind: str) -> list[_Event]:
+        """Events of the transaction that reported an outcome of our own chain's packet."""
+        query = (
+            f"{kind}.packet_src_channel='{transfer.channel}' AND {kind}.packet_sequence='{transfer.sequence}'"
+            f" AND {kind}.packet_src_port='transfer'"
+        )
+        found = await self._app.upstreams.lcd.read(
+            f"/cosmos/tx/v1beta1/txs?query={quote(query, safe='')}&limit=1", _Txs, context="packet outcome"
+        )
+        return [event for tx in found.tx_responses for event in tx.events]
 
-def _parsed(app: App, parse: Any, data: bytes) -> Any:
-    try:
-        return parse(data)
-    except InvalidInput as error:
-        raise app.upstreams.svm.transport.unreadable("packets", error) from error
+    async def _account(self, derive: Callable[[bytes, int], bytes], channel: str) -> bytes | None:
+        address = encode(derive(program_of(self._app).id, int(channel.removeprefix("channel-"))))
+        return await svm_node.account_data(self._app.upstreams.svm.transport, address)
 
-
-async def observe(app: App, transfer: Transfer) -> Observation:
-    """Ask both chains about a transfer."""
-    now = await height(app)
-    waiting = await committed(app, transfer.channel, from_svm=transfer.from_svm) if transfer.sequence else []
-    age = app.clock.now_ns() / NANOSECONDS - transfer.created_at.timestamp()
-    is_waiting = transfer.sequence in waiting
-    return Observation(now, is_waiting, None if is_waiting else await outcome(app, transfer), age)
+    def _parsed(self, parse: Callable[[bytes], Any], data: bytes) -> Any:
+        try:
+            return parse(data)
+        except InvalidInput as error:
+            raise self._app.upstreams.svm.transport.unreadable("packets", error) from error
 
 
 async def active(app: App) -> int:
@@ -169,6 +188,7 @@ async def follow(app: App, transfer: Transfer) -> None:
 async def sweep(app: App) -> int:
     """Look at every transfer on its way once and note what moved; how many did."""
     rows = await app.storage.fetch(_statements.unfinished)
+    look = Look(app)
     moved = 0
     for row in rows:
         transfer = Transfer(
@@ -179,27 +199,22 @@ async def sweep(app: App) -> int:
             msgspec.convert(row["legs"], list[Leg]),
             row["created_at"],
         )
-        try:
-            moved += await _step(app, transfer)
-        except ServiceFailure as error:
-            # A failed look changes nothing; age alone still ends a transfer.
-            moved += await _step_blind(app, transfer)
-            _log.debug("a transfer can't be looked at", transfer=str(transfer.id), error=error.message)
+        moved += await _step(app, look, transfer)
     now = to_datetime(app.clock.now_ns())
     await app.storage.writing(lambda session: session.execute(_statements.forget, now - KEPT))
     return moved
 
 
-async def _step(app: App, transfer: Transfer) -> bool:
-    seen = await observe(app, transfer)
+async def _step(app: App, look: Look, transfer: Transfer) -> bool:
+    try:
+        seen = await look.observe(transfer)
+    except LeaseholdError as error:
+        # A failed look changes nothing; age alone still ends a transfer.
+        _log.debug("a transfer can't be looked at", transfer=str(transfer.id), error=error.message)
+        seen = Observation(TimeoutHeight(0, 0), True, None, transfer.age(app))
+        if not ended([advanced(leg, seen) for leg in transfer.legs]):
+            return False
     return await _note(app, transfer, [advanced(leg, seen) for leg in transfer.legs])
-
-
-async def _step_blind(app: App, transfer: Transfer) -> bool:
-    age = app.clock.now_ns() / NANOSECONDS - transfer.created_at.timestamp()
-    seen = Observation(TimeoutHeight(0, 0), True, None, age)
-    moved = [advanced(leg, seen) for leg in transfer.legs]
-    return await _note(app, transfer, moved) if ended(moved) else False
 
 
 async def _note(app: App, transfer: Transfer, legs: list[Leg]) -> bool:
@@ -218,3 +233,5 @@ async def sweeping(app: App) -> None:
             await sweep(app)
         except LeaseholdError as error:
             _log.warning("transfers not looked at", error=str(error))
+        except Exception as error:  # noqa: BLE001 - a bug must not leave every transfer unfollowed for good
+            _log.error("following transfers broke", exc_info=error)

@@ -24,7 +24,7 @@ from leasehold.chain.svm import programs
 from leasehold.chain.svm.addresses import address_bytes, decode, derived
 from leasehold.chain.svm.transactions import MAX_BYTES, Instruction, compiled, unsigned
 from leasehold.core.addresses import InvalidAddress
-from leasehold.core.errors import InvalidInput
+from leasehold.core.errors import InvalidInput, NotReady
 from leasehold.serving.routes import NoParams, Registry, Request
 
 UNIT_LIMIT = 200_000
@@ -100,8 +100,11 @@ def program_of(app: App) -> Program:
     if found is None:
         return Program(address_bytes(app.settings.upstreams.svm_program_id), 0)
     ordinal = found.transfer_channel_id.removeprefix(_CHANNEL)
-    channel = int(ordinal) if ordinal.isdecimal() and int(ordinal) < 2**16 else 0
-    return Program(address_bytes(found.program_id, field="program_id"), channel)
+    try:
+        channel = int(ordinal)
+        return Program(address_bytes(found.program_id), channel if channel < 2**16 else 0)
+    except (InvalidAddress, ValueError) as error:
+        raise NotReady("the svm network's program or channel is not one", hint="see network-config") from error
 
 
 def currency(app: App, key: str) -> CurrencyInfo:
