@@ -20,7 +20,7 @@ def test_the_first_load_is_light_and_soon_usable(drive: Drive) -> None:
 
 def test_every_page_shows_without_an_error(drive: Drive) -> None:
     """No page logs an error, shows one, is wider than its screen, or has a serious accessibility violation."""
-    seen = drive("pages.mjs", seconds=120)
+    seen = drive("pages.mjs", seconds=240)
     assert len(seen["visited"]) == 40
     assert seen["errors"] == []
     assert seen["problems"] == []

@@ -27,6 +27,7 @@ def test_a_lease_is_opened_repaid_and_closed(drive: Drive) -> None:
     assert [next(iter(message["msg"])) for message in shown[1:]] == ["repay", "change_close_policy", "close_position"]
     before, after = (float(re.sub(r"[^\d.]", "", seen[name])) for name in ("before", "after"))
     assert 15 < before - after < 25
+    assert seen["whole"], "the navigation is cut off beside the connected wallet"
     assert seen["errors"] == []
 
 

@@ -8,7 +8,6 @@ import { useResource } from "./state/resource";
 import { path } from "./state/router";
 import { t } from "./text/text";
 import { Skeleton } from "./ui/parts";
-import { short } from "./ui/format";
 import { Overview } from "./pages/overview";
 
 export const PAGES = [
@@ -71,8 +70,8 @@ function WalletButton() {
       </button>
     );
   return (
-    <button class="connect second" onClick={disconnect} title="Disconnect">
-      {connected.name} {short(connected.address)}
+    <button class="connect second" onClick={disconnect} title={`${connected.address}: ${t("Disconnect")}`}>
+      {connected.name} …{connected.address.slice(-6)}
     </button>
   );
 }

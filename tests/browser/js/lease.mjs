@@ -29,5 +29,6 @@ await find(async (browser) => {
   await page.click("button:has-text('Close all')");
   const closed = await approve(page);
   await page.waitForFunction(() => !/opened|closing/.test(document.querySelector("tr:has([data-lease])")?.textContent ?? ""));
-  return { address, quote, opened, repaid, policy, closed, before, after, errors };
+  const whole = await page.evaluate(() => { const nav = document.querySelector("nav"); return nav.scrollWidth <= nav.clientWidth; });
+  return { address, quote, opened, repaid, policy, closed, before, after, whole, errors };
 });
