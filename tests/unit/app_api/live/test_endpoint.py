@@ -1,0 +1,254 @@
+"""The WebSocket of a running service: pushes that follow blocks and agree with HTTP, caps, origins, farewells."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import pytest
+from tests.unit.app_api.conftest import CONTRACTS, LONG, OWNER, STRANGER, price
+from tests.unit.app_api.live.stage import MovingWorld, Served, live_service
+
+from leasehold.app_api import service
+from leasehold.app_api.live.asyncapi import DOCUMENT, document
+from leasehold.app_api.live.messages import SERVER
+from leasehold.app_api.live.sequence import last_of, place
+from leasehold.serving import sockets
+
+
+class Talk:
+    """A client that takes messages one by one."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self.socket = socket
+
+    async def say(self, **message: Any) -> None:
+        await self.socket.send_str(json.dumps(message))
+
+    async def hear(self, kind: str) -> dict[str, Any]:
+        """The next message of a type; what comes before it is passed over."""
+        async with asyncio.timeout(10):
+            while True:
+                message = json.loads(await self.socket.receive_str())
+                if message["type"] == kind:
+                    found: dict[str, Any] = message
+                    return found
+
+
+@pytest.fixture
+def world() -> MovingWorld:
+    return MovingWorld()
+
+
+@pytest.fixture
+async def served(world: MovingWorld, database: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
+    monkeypatch.setattr(service, "HEAD_SECONDS", 0.02)
+    monkeypatch.setattr(sockets, "PING_SECONDS", 0.3)
+    monkeypatch.setattr(sockets, "PONG_SECONDS", 0.3)
+    world.pay(OWNER, 5)
+    world.seal()
+    async with live_service(world, database, websocket_per_client=3) as (one,):
+        yield one
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as client:
+        yield client
+
+
+async def test_pushes_agree_with_http(served: Served, world: MovingWorld, session: aiohttp.ClientSession) -> None:
+    """At one height a push says what HTTP answers: prices, leases, positions and balances."""
+    async with session.ws_connect(f"{served.url}/ws") as socket:
+        talk = Talk(socket)
+        for topic in ("prices", "leases", "earn", "balances"):
+            await talk.say(type="subscribe", topic=topic, address=OWNER)
+            await talk.hear("snapshot")
+        lease = world.open_lease(OWNER)
+        world.pay(OWNER, 777)
+        world.happen("wasm-lp-deposit", _contract_address=CONTRACTS[LONG]["lpp"], **{"from": OWNER})
+        listed = [price(1, "ATOM", 4, "USDC_NOBLE"), price(1_000_000, "LSH", 12_345, "USDC_NOBLE")]
+        world.ask(CONTRACTS[LONG]["oracle"], {"prices": {}}, {"prices": listed})
+        height = world.seal()
+        pushes: dict[str, Any] = {}
+        while len(pushes) < 4:
+            message = json.loads(await asyncio.wait_for(socket.receive_str(), 10))
+            if message["type"].endswith("_update") and message["height"] == height:
+                pushes[message["type"]] = message
+
+        async def http(path: str) -> Any:
+            async with session.get(served.url + path) as response:
+                return await response.json()
+
+        prices = await http("/api/prices")
+        assert pushes["price_update"]["prices"] == {key: one["price_usd"] for key, one in prices["prices"].items()}
+        leases = {one["address"]: one for one in (await http(f"/api/leases?address={OWNER}"))["leases"]}
+        pushed = pushes["lease_update"]["lease"]
+        assert pushed["address"] == lease
+        assert {key: value for key, value in pushed.items() if value is not None or key in leases[lease]} == leases[
+            lease
+        ]
+        positions = await http(f"/api/earn/positions?address={OWNER}")
+        assert pushes["earn_update"]["total_deposited_usd"] == positions["total_deposited_usd"]
+        for mine, theirs in zip(pushes["earn_update"]["positions"], positions["positions"], strict=True):
+            assert theirs.items() <= mine.items()
+        balances = await http(f"/api/balances?address={OWNER}")
+        assert {key: pushes["balance_update"][key] for key in balances} == balances
+        assert [pushes[kind]["seq"] for kind in ("price_update", "earn_update", "balance_update")] == [
+            place(height)
+        ] * 3
+
+
+async def test_a_block_that_changes_nothing_pushes_nothing(
+    served: Served, world: MovingWorld, session: aiohttp.ClientSession
+) -> None:
+    """An event that leaves a balance and a lease as they were is not an update; the next change is."""
+    lease = world.open_lease(OWNER)
+    await served.published(world.seal())
+    async with session.ws_connect(f"{served.url}/ws") as socket:
+        talk = Talk(socket)
+        await talk.say(type="subscribe", topic="balances", address=OWNER)
+        await talk.say(type="subscribe", topic="leases", address=OWNER)
+        await talk.hear("snapshot")
+        await talk.hear("snapshot")
+        world.happen("transfer", recipient=OWNER, sender=STRANGER, amount="0ulsh")
+        world.happen("wasm", _contract_address=lease)
+        await served.published(world.seal())
+        world.repay(lease, 4)
+        height = world.seal()
+        message = json.loads(await socket.receive_str())
+        assert (message["type"], message["height"]) == ("lease_update", height)
+
+
+async def test_a_replay_after_a_restart_and_one_too_old(
+    world: MovingWorld, database: str, monkeypatch: pytest.MonkeyPatch, session: aiohttp.ClientSession
+) -> None:
+    """A process that was not there replays from the chain; what the node has pruned needs a resynchronisation."""
+    monkeypatch.setattr(service, "HEAD_SECONDS", 0.02)
+    lease = world.open_lease(OWNER)
+    start = world.seal()
+    for principal in (4, 3, 2):
+        world.repay(lease, principal)
+        world.seal()
+    async with (
+        live_service(world, database) as (one,),
+        session.ws_connect(f"{one.url}/ws") as socket,
+    ):
+        talk = Talk(socket)
+        await talk.say(type="resume", topic="leases", address=OWNER, seq=last_of(start))
+        found = [await talk.hear("lease_update") for _ in range(3)]
+        assert [one["lease"]["debt"]["principal"] for one in found] == ["4", "3", "2"]
+        assert [one["height"] for one in found] == [start + 1, start + 2, start + 3]
+        assert (await talk.hear("resumed"))["count"] == 3
+        world.oldest = world.height
+        await talk.say(type="resume", topic="balances", address=OWNER, seq=last_of(2))
+        assert "not have those blocks" in (await talk.hear("resync_required"))["reason"]
+        await talk.say(type="resume", topic="balances", address=OWNER, seq=last_of(10**9))
+        assert "beyond the newest" in (await talk.hear("resync_required"))["reason"]
+
+
+async def test_connections_per_client_are_capped(served: Served, session: aiohttp.ClientSession) -> None:
+    """One more than allowed is refused with an envelope before the upgrade; who leaves makes room."""
+    open_sockets = [await session.ws_connect(f"{served.url}/ws{slash}") for slash in ("", "/", "")]
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+        await session.ws_connect(f"{served.url}/ws")
+    assert refused.value.status == 503
+    await open_sockets[0].close()
+    async with asyncio.timeout(5):
+        while served.live.hub.connections == 3:  # noqa: ASYNC110 - the server notices the close in its own time
+            await asyncio.sleep(0.01)
+    async with session.ws_connect(f"{served.url}/ws"):
+        pass
+    for one in open_sockets[1:]:
+        await one.close()
+
+
+async def test_pages_of_other_origins_are_refused(
+    world: MovingWorld, database: str, session: aiohttp.ClientSession
+) -> None:
+    """Where origins are listed, a page from elsewhere is refused; a program without an origin is not."""
+    async with live_service(world, database, cors_origins=("https://app.example",)) as (one,):
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await session.ws_connect(f"{one.url}/ws", origin="https://evil.example")
+        assert refused.value.status == 403
+        for origin in ("https://app.example", None):
+            async with session.ws_connect(f"{one.url}/ws", origin=origin) as socket:
+                assert json.loads(await socket.receive_str())["type"] == "welcome"
+
+
+async def test_who_answers_no_ping_is_closed(served: Served, session: aiohttp.ClientSession) -> None:
+    """The server pings; a peer that does not answer is closed, one that does stays and is welcome."""
+    quiet = await session.ws_connect(f"{served.url}/ws", autoping=False)
+    lively = await session.ws_connect(f"{served.url}/ws")
+    talk = Talk(lively)
+    # Its library answers pings while somebody waits for messages.
+    hearing = asyncio.create_task(talk.hear("pong"))
+    kinds = []
+    async with asyncio.timeout(5):
+        while (message := await quiet.receive()).type not in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED):
+            kinds.append(message.type)
+    assert aiohttp.WSMsgType.PING in kinds
+    assert message.data == 1011
+    await talk.say(type="ping", id="x")
+    assert (await hearing)["id"] == "x"
+    await lively.close()
+
+
+async def test_a_message_that_is_too_long_closes(served: Served, session: aiohttp.ClientSession) -> None:
+    """A message above the stated size ends the connection with 1009."""
+    async with session.ws_connect(f"{served.url}/ws") as socket:
+        limits = (await Talk(socket).hear("welcome"))["limits"]
+        await socket.send_str("x" * (limits["message_bytes"] + 1))
+        while (await socket.receive()).type not in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED):
+            pass
+        assert socket.close_code == 1009
+
+
+async def test_a_notice_comes_before_a_shutdown(
+    world: MovingWorld, database: str, session: aiohttp.ClientSession
+) -> None:
+    """A service that stops says so and when to come back, then closes with 1012."""
+    async with live_service(world, database) as (one,):
+        socket = await session.ws_connect(f"{one.url}/ws")
+        talk = Talk(socket)
+        await talk.hear("welcome")
+    assert (await talk.hear("shutdown"))["reconnect_ms"] == 1000
+    assert (await socket.receive()).data == 1012
+
+
+async def test_an_unknown_transfer_is_refused(served: Served, session: aiohttp.ClientSession) -> None:
+    """A transfer nobody registered is an error and no subscription; nothing is acknowledged."""
+    async with session.ws_connect(f"{served.url}/ws") as socket:
+        talk = Talk(socket)
+        await talk.hear("welcome")
+        await talk.say(type="subscribe", topic="transfer", id="c0ffee00-0000-4000-8000-000000000000")
+        message = json.loads(await socket.receive_str())
+        assert (message["type"], message["code"], message["topic"]) == ("error", "INVALID_SUBSCRIPTION", "transfer")
+
+
+async def test_a_failing_chain_is_told_not_hidden(
+    served: Served, world: MovingWorld, session: aiohttp.ClientSession
+) -> None:
+    """A snapshot that can't be read is a `resync_required`; when the chain is back, changes are pushed."""
+    async with session.ws_connect(f"{served.url}/ws") as socket:
+        talk = Talk(socket)
+        world.mode = "500"
+        await talk.say(type="subscribe", topic="balances", address=STRANGER)
+        assert (await talk.hear("resync_required"))["key"] == STRANGER
+        world.mode = "good"
+        world.pay(STRANGER, 9)
+        height = world.seal()
+        assert (await talk.hear("balance_update"))["height"] == height
+
+
+async def test_the_description_is_served(served: Served, session: aiohttp.ClientSession) -> None:
+    """The AsyncAPI document is there and names every message the service sends."""
+    async with session.get(served.url + DOCUMENT) as response:
+        found = await response.json()
+    assert found == json.loads(json.dumps(document()))
+    assert found["asyncapi"] == "3.0.0"
+    sent = {reference["$ref"].rpartition("/")[2] for reference in found["operations"]["push"]["messages"]}
+    assert sent == {str(kind.__struct_config__.tag) for kind in SERVER}
