@@ -1,7 +1,7 @@
 """What happened in the newest blocks, as far as streams care: which contracts acted and which addresses were named.
 
 It is derived from block results alone, so every process that reads the same chain has the same journal, and one that
-just started reads as far back as a client needs (ADR 10).
+just started reads as far back as a client needs (ADR 9).
 """
 
 from __future__ import annotations
