@@ -3,7 +3,8 @@
 Rules depend on what a request holds, so that other recordings are judged the same way:
 
 - amounts that are no positive base-unit integers, addresses that are none of ours and bodies that are arrays are 400
-  (issue, D16), where the public service copies them unchecked;
+  (issue, D16), where the public service copies them unchecked; so are a stake in another denom and a move to the same
+  validator, which the chain refuses, and a network's key in lower case, which nobody would find;
 - an opening names the asset to lease, where the public service names the one paid with (fact sheet 3.4);
 - paths that only the interface has answer, and paths that nobody has are 404 (D31);
 - once a batch without ids was approved, or a text of an unknown language was set, lists of texts follow from what we
@@ -72,6 +73,12 @@ def expected_status(app: App, case: dict[str, Any], world: dict[str, Any]) -> in
         if found is None:
             return 404
         return 200 if found.route(method) is not None else 0
+    if (
+        path.startswith("/api/admin/gated/network-config/")
+        and recorded == 200
+        and _network(path) != _network(path).upper()
+    ):
+        return 404 if method == "DELETE" else 400
     if path.startswith("/api/admin"):
         unknown = _LANGUAGE.fullmatch(path)
         known = {one["key"] for one in world["locale_files"]["languages.json"]["languages"]}
@@ -84,7 +91,15 @@ def expected_status(app: App, case: dict[str, Any], world: dict[str, Any]) -> in
         return 0
     if path == "/api/leases/open" and recorded == 200 and leased(body, world) is None:
         return 400
+    source, target = body.get("src_validator_address"), body.get("dst_validator_address")
+    foreign = path.startswith("/api/staking/") and body.get("denom") not in (None, "unls")
+    if foreign or (source is not None and source == target):
+        return 400
     return 400 if wrong_amount(body) or wrong_address(body) else 0
+
+
+def _network(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def wrong_amount(body: dict[str, Any]) -> bool:

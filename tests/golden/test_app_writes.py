@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from io import BytesIO
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -30,7 +31,8 @@ from yarl import URL
 
 from leasehold.app_api.admin.audit import STATEMENTS, AuditLog
 from leasehold.app_api.admin.keys import hashed
-from leasehold.app_api.admin.translations import PendingTranslation, Translations
+from leasehold.app_api.admin.translation_types import PendingTranslation
+from leasehold.app_api.admin.translations import Translations
 from leasehold.app_api.api import assemble
 from leasehold.app_api.app import App
 from leasehold.app_api.upstreams import all as upstreams
@@ -54,6 +56,11 @@ class World(RecordedWorld):
         if method == "POST" and raw == "/api/subscribe":
             raw = "/subscribe"
         found = super()._found(method, raw, body)
+        if found is None and '"swap_venues"' in body:
+            # The recorded service lists venues in an order of the moment.
+            asked = json.loads(body)
+            orders = (json.dumps({**asked, "swap_venues": order}) for order in permutations(asked["swap_venues"]))
+            found = next((one for order in orders if (one := super()._found(method, raw, order)) is not None), None)
         if found is None and raw == "/sol":
             # Accounts and sends of our own program: the recorded node knows no such account, and would carry sends out.
             kind = json.loads(body)["method"]
@@ -91,6 +98,7 @@ def _settings(original: Callable[..., Settings]) -> Callable[..., Settings]:
 @pytest.fixture(autouse=True)
 def stage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reads, "RecordedWorld", World)
+    monkeypatch.setattr("leasehold.app_api.writes.swap.SECONDS", 1.0)
     monkeypatch.setattr(reads, "_settings", _settings(reads._settings))
 
 
@@ -175,6 +183,7 @@ class Session:
     client: aiohttp.ClientSession
     wrong: list[str] = field(default_factory=list)
     good: int = 0
+    plain: int = 0
     diverged: bool = False
 
     async def play(self, case: dict[str, Any]) -> None:
@@ -194,7 +203,16 @@ class Session:
             found.append(f"cache-control is {headers.get('cache-control')}")
         found += _violations(Contract(self.app.registry), request, status, headers, body)
         self.good += not found
+        self.plain += not found and not self.diverged and not self._excused(case)
         self.wrong += [f"{case['case']}: {text}" for text in found]
+
+    def _excused(self, case: dict[str, Any]) -> bool:
+        """Whether an exception was needed for a case."""
+        return (
+            any(row.fits(self.scene, case) for row in rules.rows())
+            or rules.expected_status(self.app, case, self.world) != 0
+            or rules.corrected(case, self.world) != case["response"]["body"]
+        )
 
 
 async def _played(path: Path, kind: str, cases: list[dict[str, Any]], database: str, folder: Path) -> Session:
@@ -285,6 +303,7 @@ async def test_recorded_admin(
     cases = [_with_key(case) for case in filter(_is_admin, _cases(path))]
     played = await _played(path, "admin", cases, database, tmp_path)
     share(f"app/{path.name} admin", played.good, len(cases))
+    share(f"app/{path.name} admin without exceptions", played.plain, len(cases))
     assert not played.wrong, "\n".join(line[:1500] for line in played.wrong[:40])
 
 
@@ -297,6 +316,7 @@ async def test_recorded_writes(
     cases = list(filter(_is_write, _cases(path)))
     played = await _played(path, "writes", cases, database, tmp_path)
     share(f"app/{path.name} writes", played.good, len(cases))
+    share(f"app/{path.name} writes without exceptions", played.plain, len(cases))
     assert not played.wrong, "\n".join(line[:1500] for line in played.wrong[:40])
 
 

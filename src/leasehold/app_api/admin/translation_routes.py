@@ -10,14 +10,8 @@ import msgspec
 from leasehold.app_api.admin.audit import MOST, AuditEntry, AuditLog
 from leasehold.app_api.admin.gate import AdminRoutes, actor
 from leasehold.app_api.admin.machine import MOST_KEYS, Machine
-from leasehold.app_api.admin.translations import (
-    AREA,
-    Language,
-    MissingTexts,
-    PendingTranslation,
-    Synced,
-    Translations,
-)
+from leasehold.app_api.admin.translation_types import Language, MissingTexts, PendingTranslation, Synced
+from leasehold.app_api.admin.translations import AREA, Translations
 from leasehold.app_api.app import App
 from leasehold.core.errors import InvalidInput
 from leasehold.serving.routes import NoParams, PlainRequest, Request

@@ -3,80 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 import msgspec
 
 from leasehold.app_api.admin import texts
 from leasehold.app_api.admin.audit import STATEMENTS, AuditLog
+from leasehold.app_api.admin.translation_types import (
+    Language,
+    MissingKey,
+    MissingTexts,
+    PendingTranslation,
+    Synced,
+    SyncedLanguage,
+)
 from leasehold.app_api.app import App
 from leasehold.core.clock import parse_rfc3339, rfc3339, to_datetime
 from leasehold.core.errors import InvalidInput, NotFound
 from leasehold.storage.pool import Session
 
 AREA = "translations"
-Status = Literal["pending", "approved", "rejected", "edited"]
-Absent = msgspec.UnsetType
-UNSET = msgspec.UNSET
-
-
-class PendingTranslation(msgspec.Struct, omit_defaults=True):
-    """A proposed text; approving or editing it makes it a text, rejecting keeps it with the reason."""
-
-    id: str
-    created_at: str
-    source_key: str
-    source_value: str
-    target_lang: str
-    proposed_value: str
-    placeholders: list[str]
-    placeholders_valid: bool
-    status: str
-    reviewed_by: str | Absent = UNSET
-    reviewed_at: str | Absent = UNSET
-    edited_value: str | Absent = UNSET
-    rejection_reason: str | Absent = UNSET
-    source: str | Absent = UNSET
-    ai_model: str | Absent = UNSET
-    batch_id: str | Absent = UNSET
-
-
-class MissingKey(msgspec.Struct):
-    key: str
-    source_value: str
-    placeholders: list[str]
-
-
-class MissingTexts(msgspec.Struct):
-    lang: str
-    missing_keys: list[MissingKey]
-    total_source_keys: int
-    total_target_keys: int
-
-
-class SyncedLanguage(msgspec.Struct):
-    lang: str
-    total_keys: int
-    missing_keys: int
-    pending_keys: int
-
-
-class Synced(msgspec.Struct):
-    synced_at: str
-    source_key_count: int
-    languages: list[SyncedLanguage]
-
-
-class Language(msgspec.Struct):
-    key: str
-    label: str
-    is_source: bool
-    is_active: bool
-    key_count: int
-    missing_count: int
-    pending_count: int
-    is_complete: bool
 
 
 class Translations:
