@@ -7,11 +7,13 @@ from typing import Any
 import msgspec
 
 from leasehold.app_api.app import App
-from leasehold.core.errors import InvalidInput, NotFound
+from leasehold.core.errors import InvalidInput, NotFound, RateLimited
 from leasehold.serving.envelopes import JSON
 from leasehold.serving.routes import NoParams, PlainRequest, Registry, Reply, Request
 
 TARGET = "/api/subscribe"
+# What the data API says about the subscription itself; anything else is about the data API.
+_REFUSALS = frozenset((400, 409, 413, 415, 422))
 KEY = "subscriptions/key"
 
 
@@ -45,7 +47,10 @@ def declare(api: Registry, app: App) -> None:
         text = answer.body.decode("utf-8", "replace")
         if answer.status == 404:
             raise NotFound("the data API takes no subscriptions")
-        if 400 <= answer.status < 500:
+        if answer.status == 429:
+            asked = answer.headers.get("Retry-After", "")
+            raise RateLimited("Too many requests", retry_after=int(asked) if asked.isdecimal() else 1)
+        if answer.status in _REFUSALS:
             raise SubscriptionRefused(_reason(text))
         if not answer.good:
             raise transport.refused(answer, "subscribe")

@@ -167,6 +167,9 @@ async def test_a_subscription_is_sent_once_and_passed_on(stage: Stage) -> None:
     stage.world.answers["POST /api/subscribe"] = (400, {"error": "Bad Request", "message": "no keys", "status": 400})
     status, answer = await stage.send("/api/etl/subscribe", {"address": WALLET})
     assert (status, answer["error"]["message"]) == (400, "no keys")
+    for upstream, expected in ((429, 429), (403, 502), (404, 404), (500, 502)):
+        stage.world.answers["POST /api/subscribe"] = (upstream, {"message": "x"})
+        assert (await stage.send("/api/etl/subscribe", {"address": WALLET}))[0] == expected
     stage.world.calls.clear()
     stage.world.answers["POST /api/subscribe"] = (503, "busy")
     assert (await stage.send("/api/etl/subscribe", {"address": WALLET}))[0] == 502
