@@ -706,6 +706,9 @@ class Scenario:
         self._active(lease.owner)
 
     def _settle(self, lease: Lease, kind: str) -> None:
+        # A position of one unit has no part to sell; only a debt repaid in full closes it.
+        if lease.amount < 2:
+            kind = "repay"
         market, due = lease.market, lease.due(self.now)
         owed = sum(due.values()) + lease.principal
         choice = self.random.random()
@@ -719,7 +722,7 @@ class Scenario:
         closes = principal == lease.principal
         sold = 0
         if kind != "repay":
-            sold = lease.amount if closes and self.random.random() < 0.7 else self.random.randint(1, lease.amount)
+            sold = lease.amount if closes and self.random.random() < 0.7 else self.random.randint(1, lease.amount - 1)
         self._pay(lease, parts, principal)
         events = self._payment_events(lease, parts, principal)
         old = self.random.random() < 0.3

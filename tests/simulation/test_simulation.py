@@ -19,3 +19,13 @@ def test_every_table_equals_the_ground_truth_whatever_goes_wrong(database: str, 
     report = simulate(seed + offset, database)
     assert report.differences == [], report
     assert report.divergences == 0, report
+
+
+# Seeds that once failed, kept so that they never do again.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.simulation
+@pytest.mark.parametrize("bad_seed", [2888156153])
+def test_seeds_that_once_failed_stay_good(database: str, bad_seed: int) -> None:
+    """2888156153: a position sold to its last unit could not be settled."""
+    report = simulate(bad_seed, database)
+    assert report.differences == [], report
