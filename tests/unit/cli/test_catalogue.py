@@ -11,7 +11,6 @@ from leasehold.cli.entries import ENTRIES
 from leasehold.core.errors import ConfigurationError
 from leasehold.core.settings import ChainNodes, Settings
 
-
 SERVING = ("leasehold.cli.service", "leasehold.cli.devnet")
 
 

@@ -40,9 +40,9 @@ class Rates:
     """How often things happen, a day."""
 
     openings: float = 17.0
-    managements: float = 17.0
-    lendings: float = 6.0
-    stakings: float = 5.0
+    managements: float = 15.0
+    lendings: float = 5.0
+    stakings: float = 4.0
     # Deeds gather in sessions this many seconds apart, so that what they set in motion shares its blocks.
     session_seconds: int = 7200
     # Prices are fed this often even if nobody reads them.
