@@ -85,8 +85,9 @@ def test_tools_read_and_navigate_and_nothing_else(drive: Drive) -> None:
 
 def test_prices_move_and_the_page_survives_a_restart(drive: Drive, stack: Stack) -> None:
     """Prices change without a reload; when the service dies the last ones stay, and they move again when it is back."""
-    seen = drive("live.mjs", APP_API_PID=str(service_pid(stack, "app-api")))
+    seen = drive("live.mjs", CONTROL=stack.url("control"), APP_API_PID=str(service_pid(stack, "app-api")))
     assert seen["first"] != seen["moved"]
     assert seen["kept"]
     assert seen["later"] != seen["kept"]
+    assert seen["resumed"], "prices were not pushed again"
     assert seen["loads"] == 1
