@@ -39,8 +39,8 @@ Deed = Callable[[Context], "tuple[Hand, list[Any]] | None"]
 class Rates:
     """How often things happen, a day."""
 
-    openings: float = 17.0
-    managements: float = 15.0
+    openings: float = 16.5
+    managements: float = 13.0
     lendings: float = 5.0
     stakings: float = 4.0
     # Deeds gather in sessions this many seconds apart, so that what they set in motion shares its blocks.
