@@ -147,6 +147,8 @@ class Connection(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         self._forget()
         super().handle_websocket_upgrade()
+        # The parser knows us: without this, what is left of us would wait for the collector.
+        self.parser = None  # type: ignore[assignment]
 
     def expire(self) -> None:
         """The deadline passed: close what idles, tell what is slow, cut off what does not read."""

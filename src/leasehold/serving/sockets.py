@@ -61,9 +61,11 @@ class Wire(WebSocketsSansIOProtocol):
             self.drained()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # What is bound here knows the connection too; letting go frees both without the collector.
-        self.drained = None
         super().connection_lost(exc)
+        # What knows the connection and is known by it: letting go frees all of it at once, not when the collector runs,
+        # which on a service that has lost its clients may be never.
+        self.drained = None
+        self.conn.parser.close()
 
     def write(self, frame: bytes) -> None:
         """Send a finished frame; nothing happens on a connection that is ending."""
@@ -97,6 +99,6 @@ class Wire(WebSocketsSansIOProtocol):
 
 
 def wire_of(scope: Scope) -> Wire:
-    """The connection behind a WebSocket's scope."""
-    found: Wire = scope["extensions"][_EXTENSION]
+    """The connection behind a WebSocket's scope, to be asked for once."""
+    found: Wire = scope["extensions"].pop(_EXTENSION)
     return found

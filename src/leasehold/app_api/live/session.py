@@ -70,6 +70,9 @@ class State(Enum):
     LAGGING = auto()
 
 
+_LIVE = State.LIVE
+
+
 @dataclass(slots=True, eq=False)
 class Stream:
     """A key as one connection follows it."""
@@ -224,7 +227,7 @@ class Session:
         stream = self.streams.get(topic)
         if stream is None or item.seq <= stream.cursor:
             return
-        if stream.state is not State.LIVE:
+        if stream.state is not _LIVE:
             stream.noted = item.seq
             stream.missed += stream.state is State.LAGGING
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from leasehold.core import addresses
 from leasehold.core.errors import InvalidInput
@@ -18,9 +18,8 @@ NAMES = (PRICES, BALANCES, LEASES, EARN, TX_STATUS, SKIP_TX, TRANSFER)
 _ALIASES = {"balance": BALANCES, "lease": LEASES, "tx": TX_STATUS}
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """One stream: a topic and whom or what it is about."""
+class Key(NamedTuple):
+    """One stream: a topic and whom or what it is about. A tuple, because it is looked up for every delivery."""
 
     topic: str
     name: str = ""
