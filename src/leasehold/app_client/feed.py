@@ -70,7 +70,7 @@ class Feed:
         kind = message["type"]
         if kind == "resync_required":
             self.places.pop(key, None)
-            self._put(message)
+            self._waiting.put_nowait(message)
             return self.opening()
         if kind in ("snapshot", "resumed"):
             self.places[key] = max(self.places.get(key, 0), message["seq"])
@@ -80,17 +80,16 @@ class Feed:
                 return None
             if key in self.places:
                 self.places[key] = message["seq"]
-        self._put(message)
-        return None
-
-    def _put(self, message: Message) -> None:
-        if self._waiting.qsize() >= self._length:
-            # Nobody takes what comes: forget it all and begin anew, rather than grow or lose silently.
-            self.places.clear()
-            while not self._waiting.empty():
-                self._waiting.get_nowait()
-            message = {"type": "resync_required", "topic": self.topic, "key": "", "reason": "the consumer is too slow"}
-        self._waiting.put_nowait(message)
+        if self._waiting.qsize() < self._length:
+            self._waiting.put_nowait(message)
+            return None
+        # Nobody takes what comes: forget it all and begin anew, rather than grow or lose silently.
+        self.places.clear()
+        while not self._waiting.empty():
+            self._waiting.get_nowait()
+        reason = "the consumer is too slow"
+        self._waiting.put_nowait({"type": "resync_required", "topic": self.topic, "key": key, "reason": reason})
+        return self.opening()
 
     def end(self) -> None:
         """Let the iteration end after what waits."""

@@ -114,7 +114,7 @@ class Journal:
         newest = self.newest
         if newest is None or height > newest.height:
             return ()
-        await self._cover(height + 1)
+        await self._cover(max(1, height + 1))
         skipped = max(0, height + 1 - self._notes[0].height)
         return tuple(islice(self._notes, skipped, None))
 

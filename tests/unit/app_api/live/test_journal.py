@@ -1,0 +1,81 @@
+"""Notes of blocks: who acted in which order, who is named, and how far back they go."""
+
+from __future__ import annotations
+
+import pytest
+
+from leasehold.app_api.live.journal import Journal, notes_of
+from leasehold.app_api.live.sequence import SPAN, Gone, height_of, last_of, place
+from leasehold.chain.client.blocks import FetchedBlock
+from leasehold.chain.client.wire import Attribute, BlockResults, Event, TxResult
+from leasehold.core.clock import NANOSECONDS
+
+ALICE, LEASE, POOL = ("chain1" + letter * 40 for letter in "qpz")
+
+
+def event(kind: str, **attributes: str) -> Event:
+    return Event(kind, [Attribute(key, value) for key, value in attributes.items()])
+
+
+def block(height: int, *events: Event, end: tuple[Event, ...] = (), code: int = 0) -> FetchedBlock:
+    results = BlockResults(str(height), [TxResult(code=code, log="no", events=list(events))], list(end))
+    return FetchedBlock(height, height * NANOSECONDS, b"", b"", "c", b"", [b"tx"], results, b"")
+
+
+class Chain:
+    """Blocks a second apart."""
+
+    def __init__(self) -> None:
+        self.read: list[int] = []
+
+    async def blocks(self, first: int, count: int) -> list[FetchedBlock]:
+        self.read += range(first, first + count)
+        return [block(height) for height in range(first, first + count)]
+
+
+def test_contracts_are_noted_in_order_and_addresses_by_name() -> None:
+    """Typed and bare contract events count alike, those of the block's end too; other chains' addresses don't."""
+    notes = notes_of(
+        block(
+            7,
+            event("transfer", recipient=ALICE, sender="other1" + "q" * 40, amount="5ulsh"),
+            event("wasm-ls-repay", _contract_address=LEASE, payment="1"),
+            event("execute", _contract_address=LEASE),
+            event("message", sender=ALICE, module="wasm"),
+            end=(event("wasm", _contract_address=POOL),),
+        ),
+        "chain",
+    )
+    assert notes.contracts == {LEASE: 0, POOL: 1}
+    assert notes.named == {ALICE, LEASE, POOL}
+    assert list(notes.transactions.values()) == [None]
+    assert list(notes_of(block(7, code=5), "chain").transactions.values()) == ["no"]
+
+
+async def test_notes_follow_the_chain_and_reach_back_on_demand() -> None:
+    """They start where they are first asked for, go on without gaps, and are read back when somebody needs them."""
+    chain = Chain()
+    journal = Journal(chain, "chain")
+    await journal.follow(1000)
+    await journal.follow(1003)
+    assert [notes.height for notes in journal.since(1001)] == [1002, 1003]
+    assert [notes.height for notes in await journal.after(990)] == list(range(991, 1004))
+    assert await journal.after(1003) == ()
+    assert sorted(chain.read) == list(range(991, 1004))
+
+
+async def test_notes_are_bounded_in_time() -> None:
+    """What is older than promised is forgotten and not read again."""
+    journal = Journal(Chain(), "chain", seconds=60)
+    await journal.follow(1000)
+    await journal.follow(1200)
+    assert len(journal) <= 62
+    with pytest.raises(Gone, match="60 seconds"):
+        await journal.after(1000)
+
+
+def test_places_tell_heights() -> None:
+    """A client at the end of a block knows it all; one in the middle of it only what came before."""
+    assert height_of(last_of(7)) == 7
+    assert height_of(place(7, 3)) == 6
+    assert last_of(7) + 1 == place(8) == 8 * SPAN
