@@ -23,6 +23,7 @@ WITH_NODE := PATH="$(CURDIR)/$(NODE):$$PATH"
 # The web application is built into the package; its packages are installed once per lock.
 WEB_PACKAGES := web/node_modules/.installed
 WEB := src/leasehold/app_api/static/index.html
+CLIENTS := tests/conformance/js/node_modules/.package-lock.json
 WEB_SOURCES := $(shell find web/src web/public -type f 2>/dev/null) web/index.html web/vite.config.ts web/tsconfig.json \
 	src/leasehold/devnet/genesis/accounts.toml
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
@@ -36,7 +37,7 @@ help:  ## Show this list
 up: $(READY) $(WEB)  ## Set everything up and run the stack until Ctrl-C (home: .home; more options in ARGS)
 	@exec $(BIN)/leasehold up --home $(HOME_DIR) $(ARGS)
 
-test: $(READY) $(WEB)  ## Set everything up and run every test (some of them: ARGS=tests/unit/core)
+test: $(READY) $(WEB) $(CLIENTS)  ## Set everything up and run every test (some of them: ARGS=tests/unit/core)
 	@$(BIN)/pytest -q -rs -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: $(READY)  ## Run the formatter, the linter, the type checker and the import contracts
@@ -126,4 +127,9 @@ $(WEB_PACKAGES): web/package-lock.json | $(NODE)/.ready
 $(WEB): $(WEB_SOURCES) $(WEB_PACKAGES)
 	@echo "building the web application"
 	@cd web && $(WITH_NODE) npm run build --silent >/dev/null
+	@touch $@
+
+# Third-party clients that the conformance tests drive.
+$(CLIENTS): tests/conformance/js/package-lock.json | $(NODE)/.ready
+	@cd tests/conformance/js && $(WITH_NODE) npm ci --silent
 	@touch $@

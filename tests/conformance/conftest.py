@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -106,11 +107,16 @@ def node_modules() -> Path:
     found = shutil.which("npm")
     if found is None:
         pytest.skip("needs Node and npm: run `make node` first")
-    stamp = JS / "node_modules" / ".package-lock.json"
-    if not stamp.exists() or stamp.stat().st_mtime < (JS / "package-lock.json").stat().st_mtime:
-        done = subprocess.run([found, "ci", "--loglevel=error"], cwd=JS, capture_output=True, text=True, check=False)
-        if done.returncode:
-            pytest.fail(f"npm ci failed: {done.stderr[-500:]}")
+    # Workers of one run share the folder; the first installs, the others wait for it.
+    with (JS / ".install.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        stamp = JS / "node_modules" / ".package-lock.json"
+        if not stamp.exists() or stamp.stat().st_mtime < (JS / "package-lock.json").stat().st_mtime:
+            command = [found, "ci", "--loglevel=error"]
+            done = subprocess.run(command, cwd=JS, capture_output=True, text=True, check=False)
+            if done.returncode:
+                pytest.fail(f"npm ci failed: {done.stderr[-500:]}")
+            stamp.touch()
     return JS / "node_modules"
 
 
