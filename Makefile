@@ -38,7 +38,8 @@ up: $(READY) $(WEB)  ## Set everything up and run the stack until Ctrl-C (home: 
 	@exec $(BIN)/leasehold up --home $(HOME_DIR) $(ARGS)
 
 test: $(READY) $(WEB) $(CLIENTS)  ## Set everything up and run every test (some of them: ARGS=tests/unit/core)
-	@$(BIN)/pytest -q -rs -n $(WORKERS) --dist loadfile $(ARGS)
+	@cd web && $(WITH_NODE) npm test --silent
+	@$(WITH_NODE) $(BIN)/pytest -q -rs -n $(WORKERS) --dist loadfile $(ARGS)
 
 check: $(READY)  ## Run the formatter, the linter, the type checker and the import contracts
 	@$(BIN)/ruff format --check --quiet .
