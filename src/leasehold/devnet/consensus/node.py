@@ -16,6 +16,7 @@ from leasehold.chain.comet.validators import Validator
 from leasehold.chain.comet.votes import median_time
 from leasehold.core.clock import Clock
 from leasehold.core.errors import InvalidInput, Unavailable
+from leasehold.core.garbage import rare_collections
 from leasehold.devnet.app.abci import Application, FinalizeResult, Misbehavior, QueryResult, TxResult
 from leasehold.devnet.consensus.blockstore import BlockStore, StoredBlock
 from leasehold.devnet.consensus.electorate import Electorate
@@ -258,7 +259,7 @@ class Node:
         self, count: int, interval_ns: int, *, group: int = 256, each: Callable[[SealedBlock], None] | None = None
     ) -> None:
         """Seal `count` blocks `interval_ns` apart in block time, sharing fsyncs."""
-        with self.store.grouped(group):
+        with self.store.grouped(group), rare_collections():
             for _ in range(count):
                 sealed = self.seal(self.head.time_ns + interval_ns if self.head.last_validators else None)
                 if each is not None:

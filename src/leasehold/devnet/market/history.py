@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from leasehold.core.clock import NANOSECONDS
+from leasehold.core.garbage import rare_collections
 from leasehold.devnet.chain import Devnet
 from leasehold.devnet.market.market import Market
 
@@ -25,17 +24,6 @@ class Told:
     failed: int = 0
 
 
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """Look for cyclic garbage rarely: a busy chain makes many objects and next to no cycles."""
-    thresholds = gc.get_threshold()
-    gc.set_threshold(50_000, 50, 100)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
-
-
 def simulate(
     devnet: Devnet, market: Market, until: int, progress: Progress | None = None, *, lively_end: bool = True
 ) -> Told:
@@ -48,7 +36,7 @@ def simulate(
     start = now = max(market.start, node.time_ns // NANOSECONDS)
     if lively_end:
         market.at(until - 6 * 3600, lambda _: market.agenda.keep_open(market.now + 60))
-    with _few_collections(), node.store.grouped(GROUP):
+    with rare_collections(), node.store.grouped(GROUP):
         if node.height == 0:
             node.seal(None, [])
             told.blocks += 1

@@ -78,10 +78,8 @@ class Distribution(Queries):
         operator = self.participants.operator(validator.operator_address)
         commission = dec_coins.multiply(coins, int(validator.commission.commission_rates.rate or "0"))
         ctx.emit("commission", ("amount", coins_text(commission)), ("validator", validator.operator_address))
-        self.save_commission(ctx, operator, dec_coins.add(self.commission(ctx, operator), commission))
-        self.add_rewards(ctx, operator, dec_coins.subtract(coins, commission))
         ctx.emit("rewards", ("amount", coins_text(coins)), ("validator", validator.operator_address))
-        self.save_outstanding(ctx, operator, dec_coins.add(self.outstanding(ctx, operator), coins))
+        self.credit(ctx, operator, coins, commission)
 
     # Messages.
 

@@ -22,9 +22,7 @@ from leasehold.devnet.state.store import prefix_end
 PACKAGE = "cosmos.distribution.v1beta1."
 PARAMS = b"distribution/params"
 POOL = b"distribution/pool"
-OUTSTANDING = b"distribution/o/"
-COMMISSION = b"distribution/c/"
-CURRENT = b"distribution/r/"
+VALIDATOR = b"distribution/v/"
 HISTORICAL = b"distribution/h/"
 STARTING = b"distribution/s/"
 SLASHES = b"distribution/x/"
@@ -36,11 +34,14 @@ _MARGIN = 3
 NO_DISTRIBUTION_INFO = Kind("distribution", 5, "no delegation distribution info")
 
 
-class _Current(msgspec.Struct, array_like=True):
-    """Rewards gathered in the open period."""
+class _Account(msgspec.Struct, array_like=True):
+    """What a validator is owed, in one record because every block changes all of it."""
 
     period: int
-    rewards: bytes
+    rewards: bytes = b""
+    """Gathered for delegators in the open period."""
+    commission: bytes = b""
+    outstanding: bytes = b""
 
 
 class _Historical(msgspec.Struct, array_like=True):
@@ -96,51 +97,67 @@ class Rewards(Module):
     def save_pool(self, ctx: Context, coins: DecCoins) -> None:
         ctx.store.set(POOL, dec_coins.pack(coins))
 
+    def _account(self, ctx: Context, operator: bytes) -> _Account:
+        account: _Account = _decode(ctx.store.get(VALIDATOR + operator), _Account)
+        return account
+
+    def _save_account(self, ctx: Context, operator: bytes, account: _Account) -> None:
+        ctx.store.set(VALIDATOR + operator, _encode(account))
+
     def outstanding(self, ctx: Context, operator: bytes) -> DecCoins:
-        return dec_coins.unpack(ctx.store.get(OUTSTANDING + operator))
+        data = ctx.store.get(VALIDATOR + operator)
+        return () if data is None else dec_coins.unpack(_decode(data, _Account).outstanding)
 
     def save_outstanding(self, ctx: Context, operator: bytes, coins: DecCoins) -> None:
-        ctx.store.set(OUTSTANDING + operator, dec_coins.pack(coins))
+        account = self._account(ctx, operator)
+        account.outstanding = dec_coins.pack(coins)
+        self._save_account(ctx, operator, account)
 
     def commission(self, ctx: Context, operator: bytes) -> DecCoins:
-        return dec_coins.unpack(ctx.store.get(COMMISSION + operator))
+        data = ctx.store.get(VALIDATOR + operator)
+        return () if data is None else dec_coins.unpack(_decode(data, _Account).commission)
 
     def save_commission(self, ctx: Context, operator: bytes, coins: DecCoins) -> None:
-        ctx.store.set(COMMISSION + operator, dec_coins.pack(coins))
+        account = self._account(ctx, operator)
+        account.commission = dec_coins.pack(coins)
+        self._save_account(ctx, operator, account)
 
     # A validator's periods.
 
     def after_validator_created(self, ctx: Context, operator: bytes) -> None:
         ctx.store.set(HISTORICAL + operator + _number(0), _encode(_Historical(1, b"")))
-        ctx.store.set(CURRENT + operator, _encode(_Current(1, b"")))
-        self.save_commission(ctx, operator, ())
-        self.save_outstanding(ctx, operator, ())
+        self._save_account(ctx, operator, _Account(1))
 
-    def add_rewards(self, ctx: Context, operator: bytes, coins: DecCoins) -> None:
-        """Put rewards for delegators into a validator's open period."""
-        current = _decode(ctx.store.get(CURRENT + operator), _Current)
-        gathered = dec_coins.add(dec_coins.unpack(current.rewards), coins)
-        ctx.store.set(CURRENT + operator, _encode(_Current(current.period, dec_coins.pack(gathered))))
+    def credit(self, ctx: Context, operator: bytes, coins: DecCoins, commission: DecCoins) -> None:
+        """Owe a validator coins: its commission, and the rest to its delegators in the open period."""
+        account = self._account(ctx, operator)
+        shared = dec_coins.subtract(coins, commission)
+        account.rewards = dec_coins.pack(dec_coins.add(dec_coins.unpack(account.rewards), shared))
+        account.commission = dec_coins.pack(dec_coins.add(dec_coins.unpack(account.commission), commission))
+        account.outstanding = dec_coins.pack(dec_coins.add(dec_coins.unpack(account.outstanding), coins))
+        self._save_account(ctx, operator, account)
 
     def close_period(self, ctx: Context, operator: bytes, validator: Any) -> int:
         """End a validator's open period and return its number."""
-        current = _decode(ctx.store.get(CURRENT + operator), _Current)
-        gathered = dec_coins.unpack(current.rewards)
+        account = self._account(ctx, operator)
+        gathered = dec_coins.unpack(account.rewards)
         tokens = int(validator.tokens)
         if tokens == 0:
             # Nobody to give it to: the community gets it.
             self.save_pool(ctx, dec_coins.add(self.pool(ctx), gathered))
-            self.save_outstanding(ctx, operator, dec_coins.subtract(self.outstanding(ctx, operator), gathered))
+            account.outstanding = dec_coins.pack(dec_coins.subtract(dec_coins.unpack(account.outstanding), gathered))
             step: DecCoins = ()
         else:
             step = dec_coins.divide_truncated(gathered, tokens * ONE)
-        before = self._historical(ctx, operator, current.period - 1)
-        self._refer(ctx, operator, current.period - 1, -1)
+        closed = account.period
+        before = self._historical(ctx, operator, closed - 1)
+        self._refer(ctx, operator, closed - 1, -1)
         ratio = dec_coins.add(dec_coins.unpack(before.ratio), step)
-        key = HISTORICAL + operator + _number(current.period)
+        key = HISTORICAL + operator + _number(closed)
         ctx.store.set(key, _encode(_Historical(1, dec_coins.pack(ratio))))
-        ctx.store.set(CURRENT + operator, _encode(_Current(current.period + 1, b"")))
-        return int(current.period)
+        account.period, account.rewards = closed + 1, b""
+        self._save_account(ctx, operator, account)
+        return closed
 
     def _historical(self, ctx: Context, operator: bytes, period: int) -> _Historical:
         found: _Historical = _decode(ctx.store.get(HISTORICAL + operator + _number(period)), _Historical)
@@ -176,7 +193,7 @@ class Rewards(Module):
             source = self.modules.auth.module_account(ctx, "distribution")
             self.modules.bank.send(ctx, source, self.withdraw_address(ctx, operator), units)
         self.save_pool(ctx, dec_coins.add(dec_coins.add(self.pool(ctx), rest), left))
-        stale = [OUTSTANDING + operator, COMMISSION + operator, CURRENT + operator]
+        stale = [VALIDATOR + operator]
         for prefix in (SLASHES + operator, HISTORICAL + operator):
             stale += [key for key, _ in ctx.store.iterate(prefix, prefix_end(prefix))]
         for key in stale:
@@ -193,8 +210,7 @@ class Rewards(Module):
     def after_delegation_modified(self, ctx: Context, delegator: bytes, operator: bytes) -> None:
         """Count a delegation's rewards from here on."""
         staking = self.modules.staking
-        current = _decode(ctx.store.get(CURRENT + operator), _Current)
-        period = current.period - 1
+        period = self._account(ctx, operator).period - 1
         self._refer(ctx, operator, period, 1)
         delegation = staking.find_delegation(ctx, delegator, operator)
         stake = tokens_from_shares_truncated(staking.validator(ctx, operator), int(delegation.shares))
