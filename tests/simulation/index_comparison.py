@@ -91,6 +91,13 @@ class _Comparison:
         self._maps("votes", votes, truth.votes)
         staking = "SELECT height, tx, delegator, kind, amount::text FROM staking_activity"
         self._sets("staking", {(*row[:4], int(row[4])) for row in self._rows(staking)}, truth.staking)
+        taken: dict[str, tuple[int, int]] = {}
+        for _, _, delegator, kind, amount in truth.staking:
+            if kind == "withdraw":
+                times, sum_so_far = taken.get(delegator, (0, 0))
+                taken[delegator] = (times + 1, sum_so_far + amount)
+        stakers = self._rows("SELECT address, withdrawals, rewards FROM stakers")
+        self._maps("stakers", {address: (times, int(rewards)) for address, times, rewards in stakers}, taken)
 
     def _leases(self, truth: Truth) -> None:
         rows = self._rows(

@@ -82,9 +82,10 @@ ORDER BY height DESC, tx DESC, message DESC, inner_message DESC LIMIT $3::bigint
 
 -- Staking rewards an account took, in whole native tokens, and in USD at their time.
 -- name: staking_earnings
-SELECT data_api.amount(data_api.whole(coalesce(sum(amount), 0), $2::int)) AS earnings,
-    data_api.amount(coalesce(sum(usd), 0)) AS earnings_usd, count(*) AS withdrawals, data_api.instant(max(time)) AS last_withdrawal
-FROM indexer.staking_activity WHERE delegator = $1::text AND kind = 'withdraw';
+SELECT data_api.amount(data_api.whole(coalesce(max(rewards), 0), $2::int)) AS earnings,
+    data_api.amount(coalesce(max(rewards_usd), 0)) AS earnings_usd, coalesce(max(withdrawals), 0) AS withdrawals,
+    data_api.instant(max(updated_at)) AS last_withdrawal
+FROM indexer.stakers WHERE address = $1::text;
 
 -- Warnings, refused swaps and automatic closes of an account's leases, newest first.
 -- name: lease_signals

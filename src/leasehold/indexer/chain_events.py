@@ -160,6 +160,9 @@ class ChainFacts:
                 moment.tx_hash,
             ),
         )
+        if kind == "withdraw":
+            delegator = content.delegator_address
+            moment.rows.add("stakers", (delegator,), moment.time, withdrawals=1, rewards=amount, rewards_usd=usd or 0)
 
     def transferred(self, moment: Moment, message: Message) -> None:
         """Coins went from one account to another."""

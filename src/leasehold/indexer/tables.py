@@ -265,6 +265,7 @@ SUMMED: dict[str, tuple[str, ...]] = {
     "asset_totals": ("protocol", "asset"),
     "totals": ("name",),
     "accounts": ("address",),
+    "stakers": ("address",),
 }
 
 

@@ -16,6 +16,8 @@ INSERT INTO indexer.messages SELECT h, 0, 0, 0, '/cosmos.bank.v1beta1.MsgSend',
 INSERT INTO indexer.account_messages SELECT sender, 1 + height % 6, height, 0, 0, 0 FROM indexer.messages;
 INSERT INTO indexer.staking_activity SELECT height, 0, 0, 0, sender, CASE height % 20 WHEN 0 THEN 'withdraw' ELSE 'delegate' END,
     'v', null, 5, 'ulsh', 1, '{start}', '' FROM indexer.messages WHERE height % 5 = 0;
+INSERT INTO indexer.stakers SELECT delegator, count(*), sum(amount), sum(usd), max(time) FROM indexer.staking_activity
+    WHERE kind = 'withdraw' GROUP BY delegator;
 INSERT INTO indexer.positions
     (lease, protocol, pool, owner, position_type, asset, lpn, status, requested_at, requested_ns, requested_height, requested_tx,
      opened_at, opened_height, opened_tx, downpayment, downpayment_ticker, downpayment_usd, loan, loan_usd, opened_amount, annual_rate,
