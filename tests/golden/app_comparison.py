@@ -37,6 +37,7 @@ FILLED = frozenset(
         "total_deposited_usd",
         "total_collateral_usd",
         "total_debt_usd",
+        "estimated_liquidation_price",
     )
 )
 

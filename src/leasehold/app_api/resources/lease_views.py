@@ -177,11 +177,11 @@ def _interest(loan: int, margin: int) -> LeaseInterestInfo:
     return LeaseInterestInfo(loan, margin, double(Fraction(loan + margin, 10)))
 
 
-def liquidation_price(opened: Opened, total_debt: str, market: Market) -> Fraction | None:
+def liquidation_price(held: Amount, owed: Amount, market: Market) -> Fraction | None:
     """Price at which the debt reaches the liability that liquidates: of the asset in pool currency for a long position,
     of the pool currency in the asset for a short one. None without debt."""
-    asset = market.units(opened.amount.amount, opened.amount.ticker)
-    debt = market.units(total_debt, opened.principal_due.ticker)
+    asset = market.units(held.amount, held.ticker)
+    debt = market.units(owed.amount, owed.ticker)
     share = market.max_liability
     if not asset or not debt or not share:
         return None
@@ -287,7 +287,8 @@ def lease_info(address: str, state: State, known: data.Opening | None, market: M
         info.amount = _asset(opened.amount, market)
         info.debt = _debt(opened, market)
         info.interest = _interest(opened.loan_interest_rate, opened.margin_interest_rate)
-        info.liquidation_price = _text(liquidation_price(opened, info.debt.total, market))
+        owed = Amount(info.debt.total, info.debt.ticker)
+        info.liquidation_price = _text(liquidation_price(opened.amount, owed, market))
         info.pnl = profit(opened, info.debt.total, known, market)
         info.close_policy = opened.close_policy
         info.overdue_collect_in = str(opened.overdue_collect_in)

@@ -9,8 +9,10 @@ from urllib.parse import quote as escaped
 import msgspec
 
 from leasehold.app_api.app import App
-from leasehold.app_api.display import double
+from leasehold.app_api.display import double, shortest
 from leasehold.app_api.resources.lease_states import Amount, State
+from leasehold.app_api.resources.lease_views import liquidation_price
+from leasehold.app_api.resources.leases import market_of
 from leasehold.app_api.upstreams.failures import ChainFailure
 from leasehold.app_api.upstreams.lcd import ContractRefused, NoSuchContract, refusal_of
 from leasehold.app_api.writes import checks, messages
@@ -51,7 +53,10 @@ class OpenLeaseRequest(LeaseQuoteRequest):
 
 
 class LeaseQuoteResponse(msgspec.Struct):
-    """The loan in base units, and its yearly interest with the margin, percent."""
+    """The loan in base units, and its yearly interest with the margin, percent.
+
+    `estimated_liquidation_price` is that of the position right after its opening, null where no asset is named.
+    """
 
     borrow_ticker: str
     borrow_amount: str
@@ -98,6 +103,7 @@ class ClosePolicyRequest(msgspec.Struct):
 
 
 class _Quote(msgspec.Struct, frozen=True):
+    total: Amount
     borrow: Amount
     annual_interest_rate: int
     annual_interest_rate_margin: int
@@ -112,18 +118,29 @@ class _Contract(msgspec.Struct):
     contract_info: _ContractInfo
 
 
-def asset_to_lease(app: App, asked: LeaseQuoteRequest, *, needed: bool) -> str:
-    """The ticker to lease: as asked; else the only one there is, or the one paid with."""
+def asset_to_lease(app: App, asked: LeaseQuoteRequest) -> str | None:
+    """The ticker to lease: as asked; else the only one there is, or the one paid with; None where neither tells."""
     known = checks.leasable(app, asked.protocol)
     if asked.asset is not None:
         if asked.asset not in known:
             raise InvalidInput(f"protocol {asked.protocol} does not lease {asked.asset}", field="lease_ticker")
         return asked.asset
-    if len(known) == 1 or (known and not needed):
+    if len(known) == 1:
         return known[0]
-    if asked.downpayment_ticker in known:
-        return asked.downpayment_ticker
-    raise InvalidInput(f"name the asset to lease: one of {', '.join(known) or 'none'}", field="lease_ticker")
+    return asked.downpayment_ticker if asked.downpayment_ticker in known else None
+
+
+def open_choice(app: App, protocol: str) -> InvalidInput:
+    """What is wrong with a request that should name an asset and does not."""
+    known = ", ".join(checks.leasable(app, protocol)) or "none"
+    return InvalidInput(f"name the asset to lease: one of {known}", field="lease_ticker")
+
+
+def estimated(app: App, protocol: str, found: _Quote) -> str | None:
+    """Liquidation price of the quoted position when it opens; None while the terms of the protocol are not known."""
+    known = (app.cells.protocols.get() or {}).get(protocol)
+    price = liquidation_price(found.total, found.borrow, market_of(app, known)) if known is not None else None
+    return None if price is None else shortest(price)
 
 
 async def protocol_of(app: App, lease: str) -> str:
@@ -191,9 +208,11 @@ def declare(api: Registry, app: App) -> None:
         amount = checks.amount(asked.downpayment_amount, "downpayment_amount")
         leaser = cells.contracts.value.of(asked.protocol).leaser
         checks.denom_of(app, asked.protocol, asked.downpayment_ticker, "downpayment_ticker")
+        asset = asset_to_lease(app, asked)
         query: dict[str, Any] = {
             "downpayment": {"amount": amount, "ticker": asked.downpayment_ticker},
-            "lease_asset": asset_to_lease(app, asked, needed=False),
+            # The loan is the same for every asset, and the leaser wants one.
+            "lease_asset": asset or next(iter(checks.leasable(app, asked.protocol)), ""),
         }
         if asked.max_ltd is not None:
             query["max_ltd"] = asked.max_ltd
@@ -204,7 +223,12 @@ def declare(api: Registry, app: App) -> None:
             reason = refusal_of(refused).message[:300]
             raise app.upstreams.lcd.transport.fail(f"the leaser gives no quote: {reason}") from refused
         permille = found.annual_interest_rate + found.annual_interest_rate_margin
-        return LeaseQuoteResponse(found.borrow.ticker, found.borrow.amount, double(Fraction(permille, 10)), None)
+        return LeaseQuoteResponse(
+            found.borrow.ticker,
+            found.borrow.amount,
+            double(Fraction(permille, 10)),
+            None if asset is None else estimated(app, asked.protocol, found),
+        )
 
     @api.post(
         "/api/leases/open", summary="Build an opening", tags=tags, operation_id="open_lease", errors=(400, 404, 503)
@@ -215,7 +239,10 @@ def declare(api: Registry, app: App) -> None:
         sender = signer(asked.sender)
         leaser = cells.contracts.value.of(asked.protocol).leaser
         denom = checks.denom_of(app, asked.protocol, asked.downpayment_ticker, "downpayment_ticker")
-        msg = messages.open_lease(asset_to_lease(app, asked, needed=True), asked.max_ltd)
+        asset = asset_to_lease(app, asked)
+        if asset is None:
+            raise open_choice(app, asked.protocol)
+        msg = messages.open_lease(asset, asked.max_ltd)
         funds = [messages.coin(amount, messages.BLANK if sender is None else denom)]
         return await answer(messages.execute(leaser, msg, funds), f"Open {app.brand} Lease", sender)
 
