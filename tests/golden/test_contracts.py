@@ -100,7 +100,7 @@ def _other_balance(steps: list[dict[str, Any]]) -> None:
 
 
 def _other_message(steps: list[dict[str, Any]]) -> None:
-    step = next(step for step in steps if len(step.get("calls", [])) > 1)
+    step = next(step for step in steps if len(step.get("calls", [])) > 1 and "trap" not in step)
     step["calls"][1]["msg"] = {"nothing": {}}
 
 

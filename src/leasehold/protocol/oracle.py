@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from leasehold.protocol.errors import ComputationOverflow, NoPrice
+from leasehold.protocol.errors import ArithmeticTrap, ComputationOverflow, NoPrice
 from leasehold.protocol.percent import MILLE, U128_MAX
 from leasehold.protocol.price import IDENTITY, Price, add, add_exact, cross, inverse, multiply, multiply_permille
 
@@ -31,8 +31,8 @@ class PriceConfig(NamedTuple):
         return self.sample_period_secs * SECOND
 
     def valid_since(self, now: int) -> int:
-        """Observations are valid when strictly younger than this instant."""
-        return now - self.sample_period * self.samples_number
+        """Observations are valid when strictly younger than this instant, which is never before the epoch."""
+        return max(now - self.sample_period * self.samples_number, 0)
 
     def feeders_needed(self, registered: int) -> int:
         """Distinct feeders without which there is no price, floored."""
@@ -102,7 +102,7 @@ def _mean(prices: list[Price]) -> Price:
         result = add(result, value)
     mean = multiply(result, 1, len(prices))
     if mean is None:
-        raise OverflowOf("*", result, len(prices))
+        raise ArithmeticTrap("The reciprocal should be less or equal to 1")
     return mean
 
 

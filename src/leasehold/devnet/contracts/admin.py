@@ -216,15 +216,14 @@ class Admin(Native):
     def _paired(self, case: Case, specs: dict[str, Any]) -> Iterator[tuple[wire.ProtocolContracts, Any]]:
         """Every registered protocol with what was given for it; none may lack, none may be extra."""
         known = dict(self._protocols(case))
-        for name in specs:
-            if name not in known:
-                text = "No protocol set of contracts exists for this protocol name! Protocol's friendly name:"
-                raise ContractError(f"{self.tag} {text} {name}")
         for name, protocol in known.items():
             if name not in specs:
                 text = "Protocol not mentioned under either migration messages, or post-migration execution messages!"
                 raise ContractError(f"{self.tag} {text} Protocol's friendly name: {name}")
             yield protocol.contracts, specs[name]
+        for name in sorted(specs.keys() - known.keys()):
+            text = "No protocol set of contracts exists for this protocol name! Protocol's friendly name:"
+            raise ContractError(f"{self.tag} {text} {name}")
 
 
 def _given(specs: Parts, parts: tuple[str, ...], kind: type[T]) -> Iterator[tuple[str, T]]:

@@ -21,7 +21,7 @@ from leasehold.devnet.contracts.platform import (
     storage_key_text,
 )
 from leasehold.devnet.contracts.price_source import PriceSource
-from leasehold.devnet.contracts.release import protocol_release
+from leasehold.devnet.contracts.release import check_migration, protocol_release
 from leasehold.devnet.wasm.contract import BankCoin, BankSend, ContractError, ContractTrap, Event, Response
 from leasehold.protocol import events, pool, rewards
 from leasehold.protocol.errors import Refused
@@ -56,6 +56,10 @@ class Lpp(Native):
         ledger = Ledger(case.storage)
         ledger.set_config(wire.Config(code, msg.borrow_rate, msg.min_utilization))
         ledger.set_totals(pool.PoolTotals())
+        return Response()
+
+    def on_migrate(self, case: Case, msg: bytes) -> Response:
+        check_migration(self.codec, self._release, msg)
         return Response()
 
     # -- loans ---------------------------------------------------------------------------------------------------

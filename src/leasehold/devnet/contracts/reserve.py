@@ -10,7 +10,7 @@ from typing import Any
 from leasehold.devnet.contracts.build import ProtocolBuild
 from leasehold.devnet.contracts.native import Case, Native
 from leasehold.devnet.contracts.platform import check_code, check_sender, checked_address, checked_code
-from leasehold.devnet.contracts.release import protocol_release
+from leasehold.devnet.contracts.release import check_migration, protocol_release
 from leasehold.devnet.wasm.contract import BankCoin, BankSend, Event, Response
 from leasehold.protocol import events
 from leasehold.protocol.errors import Refused
@@ -39,6 +39,10 @@ class Reserve(Native):
         case.storage.set(_ADMIN, checked_address(case.querier, msg.protocol_admin, self.tag).encode())
         code = checked_code(case.querier, int(msg.lease_code), self.tag)
         case.storage.set(_LEASE_CODE, str(code).encode())
+        return Response()
+
+    def on_migrate(self, case: Case, msg: bytes) -> Response:
+        check_migration(self.codec, self._release, msg)
         return Response()
 
     def execute_new_lease_code(self, case: Case, msg: int) -> Response:

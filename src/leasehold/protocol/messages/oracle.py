@@ -9,6 +9,7 @@ from msgspec import field
 from leasehold.protocol import oracle
 from leasehold.protocol.errors import Refused
 from leasehold.protocol.messages.values import BasePrice, MarketPrice, PriceAlarm
+from leasehold.protocol.percent import U64_MAX
 from leasehold.protocol.scalars import U16, U32, U64, Address, PaymentTicker, Percent100
 from leasehold.protocol.serde import Empty, Lax, Nothing, OneOf, Wire
 
@@ -25,7 +26,9 @@ class PriceConfig(Lax, frozen=True):
     discount_factor: Percent100
 
     def __post_init__(self) -> None:
+        validity = self.sample_period_secs * oracle.SECOND * self.samples_number
         for held, cause in (
+            (validity <= U64_MAX, "Overflow multiplying sample period by samples number"),
             (self.min_feeders > 0, "The minumum feeders should be greater than 0 and less or equal to 100%"),
             (self.sample_period_secs > 0, "The sample period should be longer than zero"),
             (self.samples_number > 0, "The price feeds validity should be longer than zero"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ from tests.unit.devnet.contracts.test_timealarms import Subscriber
 from leasehold.devnet.contracts.build import ProtocolBuild
 from leasehold.devnet.contracts.oracle import Oracle
 from leasehold.devnet.wasm.contract import ContractError, Response
+from leasehold.protocol.currencies import CurrencySet
 
 SECOND_FEEDER = account("second feeder")
 
@@ -147,6 +150,47 @@ def test_overflow_fails_the_whole_list(lending: Lending) -> None:
             lending.ask("oracle", query)
 
 
+def test_a_tree_is_refused_while_prices_overflow(lending: Lending) -> None:
+    """A new tree is tried on the prices of the moment; so is a dispatch, even one of nothing."""
+    lending.advance(601)
+    for number in range(8):
+        _feed(lending, _price("BTC", 10**9 - 63 + 2 * number, 629_999_999_987 + 6 * number))
+        lending.advance(50)
+    tree = {"value": [0, "USDC"], "children": [{"value": [7, "BTC"]}]}
+    text = r"^\[Oracle\] The configured swap tree does not conform to the code! Cause: \[Oracle\] \[Market Price; Fe"
+    with pytest.raises(Refusal, match=text):
+        lending.govern("oracle", {"swap_tree": {"tree": tree}})
+    with pytest.raises(Refusal, match="Computation overflow"):
+        lending.tell("oracle", {"dispatch_alarms": {"max_count": 0}}, KEEPER)
+    lending.advance(601)
+    lending.govern("oracle", {"swap_tree": {"tree": tree}})
+    assert lending.ask("oracle", {"supported_currency_pairs": {}}) == [["BTC", [7, "USDC"]]]
+    assert lending.tell("oracle", {"dispatch_alarms": {"max_count": 0}}, KEEPER) == b"0"
+
+
+def test_the_stable_currency_needs_a_price_of_its_own(lending: Lending) -> None:
+    """Where another currency is lent, even the stable one's price in itself, and the lent one's, need a feed."""
+    currencies = CurrencySet(CURRENCIES.all, CURRENCIES.pairs, "OSMO")
+    lending.runtime.install(sha256(b"oracle").digest(), Oracle(ProtocolBuild("TEST", "OSMOSIS", currencies)))
+    query = {"stable_price": {"currency": "OSMO"}}
+    assert lending.ask("oracle", query) == _price("OSMO", 1, 1, "OSMO")
+    assert lending.ask("oracle", {"stable_price": {"currency": "USDC"}}) == _price("USDC", 33, 1000, "OSMO")
+    lending.advance(601)
+    for ticker in ("OSMO", "USDC", "BTC"):
+        with pytest.raises(Refusal, match=r"^\[Oracle\] \[Market Price; Feeds\] No price: query"):
+            lending.ask("oracle", {"stable_price": {"currency": ticker}})
+
+
+def test_feeds_valid_since_before_the_epoch(lending: Lending) -> None:
+    """A window longer than time itself starts at the epoch; one that no duration holds is refused."""
+    longest = {"min_feeders": 500, "sample_period_secs": 2**32 - 1, "samples_number": 4, "discount_factor": 650}
+    lending.govern("oracle", {"update_config": longest})
+    assert _btc(lending) == _price("BTC", 1, 630)
+    text = "Feeds] Configuration error: Overflow multiplying sample period by samples number"
+    with pytest.raises(Refusal, match=re.escape(text)):
+        lending.govern("oracle", {"update_config": {**longest, "samples_number": 5}})
+
+
 def test_feeder_rules(lending: Lending) -> None:
     """Only registered feeders feed; nobody is registered twice or removed unknown; one bad pair refuses all."""
     with pytest.raises(Refusal, match=r"^\[Oracle\] No feeder data for the specified address"):
@@ -254,8 +298,6 @@ def test_feeding_forgets_what_is_too_old(lending: Lending) -> None:
 
 def test_memory_is_only_memory(lending: Lending) -> None:
     """Another process, which remembers nothing, computes the same prices from the same state."""
-    from tests.unit.devnet.contracts.lending import sha256
-
     lending.advance(60)
     lending.feed(BTC=650)
     before = lending.ask("oracle", {"prices": {}})

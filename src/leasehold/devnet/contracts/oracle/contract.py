@@ -6,6 +6,7 @@ Storage: `config`, `tree`, `feeders`, and `feeder/<address>`, the number a feede
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -94,12 +95,10 @@ class Oracle(Native):
     def execute_dispatch_alarms(self, case: Case, msg: wire.DispatchAlarms) -> Response:
         alarms = PriceAlarms(case.storage)
         alarms.check_settled()
-        due: list[str] = []
-        if msg.max_count:
-            for subscriber in self._fired(case):
-                due.append(subscriber)
-                if len(due) == msg.max_count:
-                    break
+        due = list(islice(self._fired(case), msg.max_count))
+        if not msg.max_count:  # the alarms of the first price are looked for nevertheless
+            for ticker, value in islice(self._prices(case), 1):
+                next(alarms.fired(ticker, value), None)
         alarms.send(due)
         event = Event("pricealarm", [("receiver", subscriber) for subscriber in due])
         messages = [SubMessage(WasmExecute(subscriber, DELIVERY), 0, ReplyOn.ALWAYS) for subscriber in due]
@@ -114,6 +113,7 @@ class Oracle(Native):
 
     def on_migrate(self, case: Case, msg: bytes) -> Response:
         check_migration(self.codec, self._release, msg)
+        self._check_prices(case)
         return Response()
 
     # -- governance ----------------------------------------------------------------------------------------------
@@ -153,7 +153,17 @@ class Oracle(Native):
     def _replace_tree(self, case: Case, root: wire.Node) -> Response:
         check_tree(root, self._currencies)
         case.storage.set(_TREE, msgspec.json.encode(root))
+        self._check_prices(case)
         return Response()
+
+    def _check_prices(self, case: Case) -> None:
+        """Refuse a tree along which a price of the moment can't be computed; a missing one is no fault."""
+        try:
+            for _ in self._prices(case):
+                pass
+        except ContractError as error:
+            text = f"[Oracle] The configured swap tree does not conform to the code! Cause: {error}"
+            raise ContractError(text) from error
 
     # -- prices --------------------------------------------------------------------------------------------------
 
@@ -239,9 +249,8 @@ class Oracle(Native):
 
     def query_stable_price(self, case: Case, msg: wire.PriceOf) -> bytes:
         stable = self._currencies.stable
-        if msg.currency == stable:
-            return _price_json(IDENTITY, stable, stable).encode()
-        base, quote = self._base_price(case, msg.currency), inverse(self._base_price(case, stable))
+        quote = inverse(self._base_price(case, stable))
+        base = self._base_price(case, msg.currency)
         try:
             value = cross(base, quote)
         except ComputationOverflow as overflow:
