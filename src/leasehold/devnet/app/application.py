@@ -4,44 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from leasehold import __version__
 from leasehold.chain.registry import Registry
-from leasehold.chain.transactions import Transaction, UndecodableTransaction, decode_transaction
 from leasehold.core.addresses import decode
 from leasehold.core.settings import Identity
 from leasehold.devnet.app import abci
-from leasehold.devnet.app.ante import Ante
 from leasehold.devnet.app.assembly import BEGIN_ORDER, END_ORDER, GENESIS_ORDER, Modules, assemble
 from leasehold.devnet.app.context import Block, Context, Mode
-from leasehold.devnet.app.errors import (
-    INVALID_GAS_LIMIT,
-    INVALID_REQUEST,
-    OUT_OF_GAS,
-    TX_DECODE,
-    UNKNOWN_REQUEST,
-    ChainError,
-    Kind,
-    PlainError,
-    SimulationError,
-)
+from leasehold.devnet.app.execution import Execution, Handler, Simulation
 from leasehold.devnet.app.queries import Queries
-from leasehold.devnet.app.scalars import NotANumber, ScalarCheck
-from leasehold.devnet.app.signers import signer_addresses
-from leasehold.devnet.state.gas import GasMeter, OutOfGas
 from leasehold.devnet.state.store import Overlay
 from leasehold.devnet.state.versions import Prepared, VersionedState
 
 _BLOCK = b"app/block"
 _CONSENSUS_PARAMS = b"app/params"
 
-PANIC = Kind("undefined", 111222, "panic")
-
-Handler = Callable[[Context, Any], Any]
 Change = Callable[[Context], None]
 
 
@@ -51,24 +33,6 @@ class _BlockRecord(msgspec.Struct, array_like=True):
     height: int
     time_ns: int
     proposer: bytes
-
-
-@dataclass(slots=True)
-class Simulation:
-    """Outcome of a dry run."""
-
-    gas_used: int
-    data: bytes
-    events: list[abci.Event]
-    responses: list[Any]
-
-
-@dataclass(slots=True)
-class _Run:
-    """A transaction after its messages ran."""
-
-    responses: list[Any] = field(default_factory=list)
-    events: list[abci.Event] = field(default_factory=list)
 
 
 class ChainApplication:
@@ -83,14 +47,13 @@ class ChainApplication:
         self.chain_id = identity.chain_id
         self._beginning = self.modules.ordered(BEGIN_ORDER)
         self._ending = self.modules.ordered(END_ORDER)
-        self._ante = Ante(registry, self.modules)
-        self._scalars = ScalarCheck(registry)
-        self._handlers: dict[str, Handler] = {}
-        self._validators: dict[str, Callable[[Any], None]] = {}
+        self._execution = Execution(registry, self.modules)
+        self.execute = self._execution.execute
+        self.check = self._execution.check
+        self.routes = self._execution.routes
+        self.message_events = self._execution.message_events
         answers: dict[str, Handler] = {}
         for module in self.modules.all():
-            self._handlers.update(module.marked("handles"))
-            self._validators.update(module.marked("validates"))
             answers.update(("/" + name, handler) for name, handler in module.marked("answers"))
         self.queries = Queries(self, registry, answers)
         self._pending: Overlay | None = None
@@ -166,22 +129,9 @@ class ChainApplication:
         self._save_params(ctx.overlay)
 
     def check_tx(self, tx: bytes, *, recheck: bool = False) -> abci.TxResult:
-        block = self._next_block()
-        overlay = Overlay(self._check)
-        mode = Mode.RECHECK if recheck else Mode.CHECK
-        decoded = self._decoded(tx)
-        if isinstance(decoded, ChainError):
-            return _failure(decoded, 0, 0)
-        wanted = decoded.auth_info.fee.gas_limit
-        ctx = Context(overlay, block, mode, gas=GasMeter(wanted))
-        try:
-            self._validate(decoded)
-            self._limit_gas(wanted)
-            self._ante.run(ctx, decoded)
-        except (ChainError, OutOfGas) as error:
-            return _failure(_registered(error), wanted, ctx.gas.used)
-        overlay.write(self._check)
-        return abci.TxResult(data=b"", gas_wanted=wanted, gas_used=ctx.gas.used)
+        return self._execution.offered(
+            self._check, self._next_block(), tx, recheck=recheck, max_gas=self.params.block_max_gas
+        )
 
     def finalize_block(self, request: abci.FinalizeBlock) -> abci.FinalizeResult:
         overlay = self._pending or Overlay(self.state.head)
@@ -197,13 +147,15 @@ class ChainApplication:
         )
         ctx = Context(overlay, block, Mode.BLOCK)
         overlay.set(_BLOCK, msgspec.msgpack.encode(_BlockRecord(block.height, block.time_ns, block.proposer)))
-        self._ante.drop_expired(ctx)
+        self._execution.drop_expired(ctx)
         while self._changes:
             self._changes.pop(0)(ctx)
         for module in self._beginning:
             module.begin_block(ctx)
         events = _marked(ctx.events, "BeginBlock")
-        results = [self._deliver(overlay, block, tx, index) for index, tx in enumerate(request.txs)]
+        max_gas = self.params.block_max_gas
+        deliver = self._execution.delivered
+        results = [deliver(overlay, block, tx, index, max_gas=max_gas) for index, tx in enumerate(request.txs)]
         ctx = Context(overlay, block, Mode.BLOCK)
         for module in self._ending:
             module.end_block(ctx)
@@ -241,134 +193,9 @@ class ChainApplication:
     def query(self, path: str, data: bytes, height: int, prove: bool) -> abci.QueryResult:
         return self.queries.abci(path, data, height, prove)
 
-    # Transactions.
-
-    def _decoded(self, raw: bytes) -> Transaction | ChainError:
-        # The real chain wraps the decoder's error, itself of this kind, once more.
-        try:
-            decoded = decode_transaction(self.registry, raw)
-            for message in decoded.messages:
-                self._scalars.check(message)
-                signer_addresses(self.registry, self.modules.auth.prefixes, message)
-        except UndecodableTransaction as error:
-            return ChainError(TX_DECODE, f"{error.message}: {TX_DECODE.description}")
-        except (NotANumber, PlainError) as error:
-            return ChainError(TX_DECODE, f"{error}: {TX_DECODE.description}")
-        try:
-            for payer in filter(None, (decoded.auth_info.fee.payer, decoded.auth_info.fee.granter)):
-                self.modules.auth.address_bytes(payer)
-        except PlainError as error:
-            return TX_DECODE(str(error))
-        return decoded
-
-    def _validate(self, tx: Transaction) -> None:
-        if not tx.messages:
-            raise INVALID_REQUEST("must contain at least one message")
-        for message in tx.messages:
-            name = message.DESCRIPTOR.full_name
-            if (validator := self._validators.get(name)) is not None:
-                validator(message)
-            if name not in self._handlers:
-                raise UNKNOWN_REQUEST(f"no message handler found for /{name}")
-
-    def _limit_gas(self, wanted: int) -> None:
-        limit = self.params.block_max_gas
-        if limit > 0 and wanted > limit:
-            raise INVALID_GAS_LIMIT(f"tx gas limit {wanted} exceeds block max gas {limit}")
-
-    def _deliver(self, overlay: Overlay, block: Block, raw: bytes, index: int) -> abci.TxResult:
-        decoded = self._decoded(raw)
-        if isinstance(decoded, ChainError):
-            return _failure(decoded, 0, 0)
-        wanted = decoded.auth_info.fee.gas_limit
-        meter = GasMeter(wanted)
-        outer = Overlay(overlay)
-        ctx = Context(outer, block, Mode.DELIVER, gas=meter, tx_index=index)
-        try:
-            self._validate(decoded)
-            self._limit_gas(wanted)
-            self._ante.run(ctx, decoded)
-        except (ChainError, OutOfGas) as error:
-            return _failure(_registered(error), wanted, meter.used)
-        outer.write(overlay)
-        inner = ctx.fork()
-        try:
-            run = self._run(inner, decoded)
-        except (ChainError, OutOfGas) as error:
-            result = _failure(_registered(error), wanted, meter.used)
-            result.events = ctx.events
-            return result
-        inner.overlay.write(overlay)
-        return abci.TxResult(
-            data=self._data(run.responses),
-            gas_wanted=wanted,
-            gas_used=meter.used,
-            events=ctx.events + run.events,
-        )
-
-    def _run(self, ctx: Context, tx: Transaction) -> _Run:
-        run = _Run()
-        for index, message in enumerate(tx.messages):
-            ctx.events = []
-            try:
-                response = self.execute(ctx, message)
-            except ChainError as error:
-                raise error.wrap(f"failed to execute message; message index: {index}") from None
-            run.responses.append(response)
-            run.events += self.message_events(message, ctx.events, index)
-        return run
-
-    def message_events(self, message: Any, events: list[abci.Event], index: int) -> list[abci.Event]:
-        """A message's own event followed by what its handler emitted, each closed by the message's index."""
-        name = message.DESCRIPTOR.full_name
-        head = abci.Event("message", [("action", "/" + name)])
-        signers = self.registry.signers(message)
-        if signers:
-            head.attributes.append(("sender", self._signer_text(signers[0])))
-        if not any(key == "module" for event in events for key, _ in event.attributes):
-            head.attributes.append(("module", name.split(".")[1]))
-        for event in (head, *events):
-            event.attributes.append(("msg_index", str(index)))
-        return [head, *events]
-
-    def _signer_text(self, text: str) -> str:
-        """A signer given as operator address is shown as the account of the same bytes."""
-        return self.modules.auth.text(decode(text)[1])
-
-    def execute(self, ctx: Context, message: Any) -> Any:
-        """Run a message's handler; events go to the context."""
-        handler = self._handlers.get(message.DESCRIPTOR.full_name)
-        if handler is None:
-            raise UNKNOWN_REQUEST(f"no message handler found for /{message.DESCRIPTOR.full_name}")
-        return handler(ctx, message)
-
-    def check(self, message: Any) -> None:
-        """Run a message's stateless check."""
-        if (validator := self._validators.get(message.DESCRIPTOR.full_name)) is not None:
-            validator(message)
-
-    def routes(self, name: str) -> bool:
-        """Whether a message of this name has a handler."""
-        return name in self._handlers
-
-    def _data(self, responses: list[Any]) -> bytes:
-        packed = [self.registry.pack(response) for response in responses]
-        message = self.registry.new("cosmos.base.abci.v1beta1.TxMsgData", msg_responses=packed)
-        return bytes(message.SerializeToString())
-
     def simulate(self, raw: bytes) -> Simulation:
-        """Run a transaction on a branch of the check state without verifying signatures."""
-        decoded = self._decoded(raw)
-        if isinstance(decoded, ChainError):
-            raise SimulationError(decoded, 0)
-        ctx = Context(Overlay(self._check), self._next_block(), Mode.SIMULATE, gas=GasMeter())
-        try:
-            self._validate(decoded)
-            self._ante.run(ctx, decoded)
-            run = self._run(ctx.fork(), decoded)
-        except (ChainError, OutOfGas) as error:
-            raise SimulationError(_registered(error), ctx.gas.used) from None
-        return Simulation(ctx.gas.used, self._data(run.responses), ctx.events + run.events, run.responses)
+        """Run a transaction on what the mempool's checks have left, without verifying signatures."""
+        return self._execution.simulated(self._check, self._next_block(), raw)
 
     # Reading.
 
@@ -397,15 +224,3 @@ def _marked(events: list[abci.Event], mode: str) -> list[abci.Event]:
     for event in events:
         event.attributes.append(("mode", mode))
     return events
-
-
-def _registered(error: ChainError | OutOfGas) -> ChainError:
-    if isinstance(error, ChainError):
-        return error
-    return OUT_OF_GAS(f"out of gas in location: {error.location}; gasWanted: {error.limit}, gasUsed: {error.used}")
-
-
-def _failure(error: ChainError, wanted: int, used: int) -> abci.TxResult:
-    return abci.TxResult(
-        code=error.kind.code, log=error.log, codespace=error.kind.codespace, gas_wanted=wanted, gas_used=used
-    )

@@ -39,7 +39,8 @@ from leasehold.devnet.state.gas import OutOfGas
 from leasehold.devnet.state.versions import MissingHeight
 
 if TYPE_CHECKING:
-    from leasehold.devnet.app.application import ChainApplication, Simulation
+    from leasehold.devnet.app.application import ChainApplication
+    from leasehold.devnet.app.execution import Simulation
 
 _MISSING = (
     "version mismatch on immutable IAVL tree; version does not exist. "
