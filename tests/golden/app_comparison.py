@@ -1,8 +1,9 @@
 """Comparing an answer of ours with a recorded one: equal, order aside where it is unstable, less the listed rules.
 
 Every rule and every exception stands in `exceptions.toml` under `[[app]]` with its reason. A row with `rule` switches a
-rule of this module on; any other row names cases by `file`, `case` and `path` (regular expressions) and says what we
-answer instead: a `status`, members to `ignore`, elements to leave out (`without`), or that ours may say more (`more`).
+rule of this module or of `app_read_rules` on; any other row names cases by `file` and `path` (regular expressions) and
+by the recorded statuses it is about (`instead_of`), and says what we answer: a `status`, members to `ignore`, or that
+ours may say more (`more`). Where ours is 200 instead of an error, it must be what was recorded while all was well.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
+
+from tests.golden import app_read_rules
+from tests.golden.app_read_rules import Facts
 
 EXCEPTIONS = Path(__file__).with_name("exceptions.toml")
 IGNORED = frozenset(("uptime_seconds", "latency_ms", "updated_at"))
@@ -49,19 +54,18 @@ class Row:
     reason: str
     rule: str = ""
     file: str = ".*"
-    case: str = ".*"
     path: str = ".*"
+    instead_of: tuple[int, ...] = ()
     status: int = 0
     ignore: tuple[str, ...] = ()
-    without: tuple[dict[str, str], ...] = ()
     more: bool = False
 
     def fits(self, file: str, case: dict[str, Any]) -> bool:
         return (
             not self.rule
             and re.fullmatch(self.file, file) is not None
-            and re.fullmatch(self.case, case["case"]) is not None
             and re.fullmatch(self.path, case["request"]["path"]) is not None
+            and (not self.instead_of or case["response"]["status"] in self.instead_of)
         )
 
 
@@ -91,8 +95,19 @@ RULES = frozenset(
         "filled",
         "picks",
         "no-html",
+        "hidden-leases",
+        "lifetimes",
+        "allowed-methods",
+        *app_read_rules.STATUSES,
+        *app_read_rules.CORRECTIONS,
     )
 )
+_CODES = {
+    400: ("VALIDATION_FAILED",),
+    404: ("NOT_FOUND",),
+    502: ("CHAIN_ERROR", "EXTERNAL_SERVICE_ERROR"),
+    503: ("SERVICE_UNAVAILABLE",),
+}
 
 
 @cache
@@ -160,15 +175,22 @@ class Comparison:
 
 
 def differences(
-    file: str, case: dict[str, Any], status: int, headers: dict[str, str], body: bytes, *, exceptions: bool = True
+    file: str,
+    case: dict[str, Any],
+    status: int,
+    headers: dict[str, str],
+    body: bytes,
+    *,
+    exceptions: bool = True,
+    facts: Facts | None = None,
 ) -> list[str]:
     """What is wrong with an answer of ours, given the recorded one; without `exceptions` only the rules apply."""
-    recorded = case["response"]
+    recorded, known = case["response"], facts or Facts()
     fitting = [row for row in rows() if exceptions and row.fits(file, case)]
-    expected = next((row.status for row in fitting if row.status), 0)
+    expected = _expected(case, known) or next((row.status for row in fitting if row.status), 0)
     theirs_status, kind = recorded["status"], recorded["body_kind"]
     if expected:
-        return [] if status == expected else [f"status {status}, expected {expected} instead of {theirs_status}"]
+        return _answered_instead(case, expected, status, body, known, fitting)
     if kind == "text" and theirs_status == 200 and "<!doctype html>" in recorded["body"] and switched_on("no-html"):
         # The page itself is there once the web application was built.
         good = status == 404 or (status == 200 and case["request"]["path"] == "/")
@@ -181,29 +203,88 @@ def differences(
         return [] if status in instead and _is_envelope(body) else [f"status {status}, expected one of {instead}"]
     if status != theirs_status:
         return [f"status {status}, recorded {theirs_status}: {body[:200]!r}"]
-    wrong = [
-        f"header {name}: recorded {value}, ours {headers.get(name)}"
-        for name, value in recorded["headers"].items()
-        if name == "cache-status" and headers.get(name) != value
-    ]
+    wrong = _headers(case, headers)
     if case["request"]["method"] in ("HEAD", "OPTIONS") or kind == "empty":
         return wrong
-    ours = json.loads(body)
-    theirs = recorded["body"]
-    for row in fitting:
-        for left_out in row.without:
-            theirs, ours = _without(theirs, left_out), _without(ours, left_out)
     if status >= 400:
-        return wrong + _errors(theirs, ours)
+        return wrong + _errors(recorded["body"], json.loads(body))
+    return wrong + _bodies(case, json.loads(body), known, fitting)
+
+
+def _bodies(case: dict[str, Any], ours: Any, facts: Facts, fitting: list[Row]) -> list[str]:
+    """Where the bodies of two good answers differ."""
+    path, theirs = case["request"]["path"], case["response"]["body"]
+    for name, (pattern, rule) in app_read_rules.CORRECTIONS.items():
+        if facts.world and re.fullmatch(pattern, path) and switched_on(name):
+            theirs = rule(case, theirs, facts)
+    if facts.world and path.startswith("/api/leases?") and switched_on("hidden-leases"):
+        theirs, ours = app_read_rules.listed_leases(facts, theirs, ours)
+    if re.fullmatch(r"/api/currencies/[^@%]+", path) and switched_on("picks"):
+        ours = app_read_rules.picked(theirs, ours)
     comparison = Comparison(
         unstable=bool(case.get("order_unstable"))
-        or (switched_on("unstable-routes") and _UNSTABLE.match(case["request"]["path"]) is not None),
+        or (switched_on("unstable-routes") and _UNSTABLE.match(path) is not None),
         more=any(row.more for row in fitting),
         ignore=frozenset(name for row in fitting for name in row.ignore),
-        ordered=_TYPED.match(case["request"]["path"]) is not None,
+        ordered=_TYPED.match(path) is not None,
     )
     comparison.compare(theirs, ours)
-    return wrong + comparison.found
+    return comparison.found
+
+
+def _expected(case: dict[str, Any], facts: Facts) -> int:
+    """The status that a rule about the recorded world asks for, 0 where the recording stands."""
+    found = (rule(case, facts) for name, rule in app_read_rules.STATUSES.items() if switched_on(name))
+    return next((status for status in found if status), 0)
+
+
+def _answered_instead(
+    case: dict[str, Any], expected: int, status: int, body: bytes, facts: Facts, fitting: list[Row]
+) -> list[str]:
+    """Whether an answer is the one that is right instead of the recorded one."""
+    if status != expected:
+        return [f"status {status}, expected {expected} instead of {case['response']['status']}: {body[:200]!r}"]
+    if status >= 400:
+        code = json.loads(body)["error"]["code"] if _is_envelope(body) else ""
+        return [] if code in _CODES[status] else [f"{status} with code {code!r}"]
+    good = facts.good.get(unquote(case["request"]["path"])) if case["response"]["status"] != 200 else None
+    return _bodies(good, json.loads(body), facts, fitting) if good is not None else []
+
+
+def _headers(case: dict[str, Any], ours: dict[str, str]) -> list[str]:
+    """Headers that clients go by and that differ."""
+    recorded, method = case["response"]["headers"], case["request"]["method"]
+    wrong = []
+    for name, value in recorded.items():
+        mine = ours.get(name)
+        if name == "allow" and switched_on("allowed-methods"):
+            good = {*_listed(value), "OPTIONS"} == {*_listed(mine), "OPTIONS"}
+        elif name == "cache-control" and switched_on("lifetimes"):
+            good = _seconds(mine) <= _seconds(value) or not re.match(r"/api/(?!etl/leases|openapi)", _path(case))
+        elif name in ("cache-status", "content-type", "cache-control") or name.startswith("access-control-"):
+            good = mine == value
+        elif name == "content-length" and method == "HEAD":
+            good = mine is not None and int(mine) > 0
+        else:
+            continue
+        if not good:
+            wrong.append(f"header {name}: recorded {value}, ours {mine}")
+    return wrong
+
+
+def _path(case: dict[str, Any]) -> str:
+    path: str = case["request"]["path"]
+    return path
+
+
+def _listed(value: str | None) -> set[str]:
+    return {one.strip() for one in (value or "").split(",")}
+
+
+def _seconds(value: str | None) -> int:
+    """How long an answer may be kept."""
+    found = re.search(r"max-age=(\d+)", value or "")
+    return int(found[1]) if found else 0
 
 
 def _instead(case: dict[str, Any]) -> tuple[int, ...]:
@@ -233,22 +314,6 @@ def _errors(theirs: Any, ours: Any) -> list[str]:
     if not leaks and one["message"] != other["message"]:
         wrong.append(f"error.message: recorded {one['message']!r}, ours {other['message']!r}")
     return wrong
-
-
-def _without(value: Any, left_out: dict[str, str]) -> Any:
-    """The value without those elements of a member's list whose members have the given texts."""
-    member = left_out["member"]
-    if not isinstance(value, dict) or member not in value:
-        return value
-    conditions = {key: text for key, text in left_out.items() if key != "member"}
-    kept = [one for one in value[member] if any(str(_at(one, key)) != text for key, text in conditions.items())]
-    return {**value, member: kept}
-
-
-def _at(value: Any, path: str) -> Any:
-    for part in path.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    return value
 
 
 def _is_envelope(body: bytes) -> bool:

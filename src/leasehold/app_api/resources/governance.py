@@ -229,8 +229,7 @@ def declare(api: Registry, app: App) -> None:
 
 
 def _reply(answer: ProposalsListResponse, headers: dict[str, str]) -> Reply:
-    # Browsers of other origins may read these two.
-    return Reply(content=answer, headers={**headers, "access-control-expose-headers": "cache-status, cache-age"})
+    return Reply(content=answer, headers=headers)
 
 
 def _with_tally(one: ProposalResponse, book: ProposalBook) -> ProposalResponse:
