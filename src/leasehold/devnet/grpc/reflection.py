@@ -29,6 +29,7 @@ class Reflection:
         unlisted = registry.name("transfer.Query")
         self._services = sorted({*served, _VERSIONS[0]} - {unlisted})
         self._hidden = {name for name in registry.service_names if name.endswith(".Msg")}
+        self._members = self._members_of_served(served)
 
     def answer(self, request: Any) -> Any:
         """The response to one request; the connection goes on after an error."""
@@ -41,10 +42,7 @@ class Reflection:
             elif kind == "file_by_filename":
                 self._add_files(response, self._pool.FindFileByName(request.file_by_filename).name)
             elif kind == "file_containing_symbol":
-                symbol = request.file_containing_symbol
-                if symbol in self._hidden:
-                    raise KeyError(symbol)
-                self._add_files(response, self._pool.FindFileContainingSymbol(symbol).name)
+                self._add_files(response, self._file_of(request.file_containing_symbol))
             elif kind == "file_containing_extension":
                 wanted = request.file_containing_extension
                 found = self._extension(wanted.containing_type, wanted.extension_number)
@@ -61,22 +59,54 @@ class Reflection:
             response.error_response.error_message = f"unknown {subject}: {_subject(request, kind)}"
         return response
 
+    def _file_of(self, symbol: str) -> str:
+        """Name of the file with a definition, or with a member of one that the served methods reach."""
+        if symbol in self._hidden:
+            raise KeyError(symbol)
+        if symbol in self._members:
+            return self._members[symbol]
+        return str(self._pool.FindFileContainingSymbol(symbol).name)
+
+    def _members_of_served(self, services: set[str]) -> dict[str, str]:
+        """File names by full name of each method, field, oneof and enum value that the served methods reach."""
+        roots = {self._pool.FindServiceByName(name).file.name for name in services}
+        members: dict[str, str] = {}
+        for name in self._with_dependencies(sorted(roots)):
+            file = self._files[name]
+            for service in file.service:
+                scope = f"{file.package}.{service.name}"
+                if scope not in self._hidden:
+                    members.update({f"{scope}.{method.name}": name for method in service.method})
+            waiting: list[tuple[str, Any]] = [(file.package, file)]
+            while waiting:
+                scope, holder = waiting.pop()
+                nested = holder.message_type if isinstance(holder, type(file)) else holder.nested_type
+                waiting += [(f"{scope}.{message.name}", message) for message in nested]
+                if holder is not file:
+                    members.update({f"{scope}.{part.name}": name for part in (*holder.field, *holder.oneof_decl)})
+                for enum in holder.enum_type:
+                    members.update({f"{scope}.{enum.name}.{value.name}": name for value in enum.value})
+        return members
+
     def _extension(self, name: str, number: int) -> Any:
         message = self._pool.FindMessageTypeByName(name)
         return self._pool.FindExtensionByNumber(message, number)
 
     def _add_files(self, response: Any, name: str) -> None:
         """The file and all it depends on, each once."""
+        for found in self._with_dependencies([name]):
+            response.file_descriptor_response.file_descriptor_proto.append(self._files[found].SerializeToString())
+
+    def _with_dependencies(self, names: list[str]) -> list[str]:
         seen: dict[str, None] = {}
-        waiting = [name]
+        waiting = list(names)
         while waiting:
             current = waiting.pop()
             if current in seen or current not in self._files:
                 continue
             seen[current] = None
             waiting.extend(self._files[current].dependency)
-        for found in seen:
-            response.file_descriptor_response.file_descriptor_proto.append(self._files[found].SerializeToString())
+        return list(seen)
 
 
 def _subject(request: Any, kind: str | None) -> str:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import grpc
 import grpc.aio
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from google.protobuf import descriptor_pb2
 from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.certificates import self_signed
 from tests.unit.devnet.open_chain import BLOCKS, shared_chain
 
 from leasehold.core.errors import ConfigurationError
@@ -123,33 +118,9 @@ async def test_random_bytes_crash_no_method(data: bytes) -> None:
                     raise
 
 
-def certificate(folder: Path) -> tuple[Path, Path]:
-    """A self-signed certificate for loopback, and its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    start = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=1)
-    built = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(start)
-        .not_valid_after(start + datetime.timedelta(days=30))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    public, private = folder / "node.crt", folder / "node.key"
-    public.write_bytes(built.public_bytes(serialization.Encoding.PEM))
-    private.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return public, private
-
-
 async def test_tls_with_a_certificate_of_ones_own(tmp_path: Path) -> None:
     """A client that trusts the certificate is answered, one that talks plaintext is not."""
-    public, private = certificate(tmp_path)
+    public, private = self_signed(tmp_path)
     running = server(certificate=str(public), key=str(private))
     await running.start()
     try:
@@ -231,3 +202,24 @@ async def test_health_is_serving() -> None:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await check(health_pb2.HealthCheckRequest(service="nope"), timeout=5)
         assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("symbol", "known"),
+    [
+        ("cosmos.bank.v1beta1.Query.Balance", True),
+        ("cosmos.bank.v1beta1.QueryBalanceRequest.denom", True),
+        ("cosmos.staking.v1beta1.BondStatus.BOND_STATUS_BONDED", True),
+        ("tendermint.types.Evidence.sum", True),
+        ("cosmos.bank.v1beta1.MsgSend", True),
+        ("cosmos.bank.v1beta1.Query.Nothing", False),
+        ("cosmos.bank.v1beta1.Msg.Send", False),
+    ],
+)
+async def test_reflection_resolves_members_of_what_is_served(symbol: str, known: bool) -> None:
+    """Methods, fields, oneofs and enum values resolve where a served method reaches their file, as on real nodes."""
+    async with connected() as channel:
+        found = await reflected(channel, REFLECTION[0], file_containing_symbol=symbol)
+        assert found.WhichOneof("message_response") == ("file_descriptor_response" if known else "error_response")
+        if not known:
+            assert found.error_response.error_message == f"unknown symbol: {symbol}"

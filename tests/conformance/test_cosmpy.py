@@ -1,0 +1,62 @@
+"""cosmpy, unmodified and with the protobuf it pins, works against the devnet over gRPC and over the LCD."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conformance.conftest import RunningDevnet
+
+from leasehold.devnet.genesis.document import named_accounts
+
+pytestmark = pytest.mark.conformance
+
+SESSION = Path(__file__).parent / "python" / "session.py"
+
+
+def _seen(python: Path, devnet: RunningDevnet, url: str, account: str) -> Any:
+    """What a session of this account saw."""
+    environment = devnet.environment()
+    environment["MNEMONIC"] = named_accounts()[account].mnemonic
+    environment["CHAIN_ID"] = devnet.settings.identity.chain_id
+    done = subprocess.run(
+        [python, SESSION, url],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+@pytest.mark.parametrize(("surface", "account"), [("grpc", "bob"), ("lcd", "carol")])
+def test_cosmpy_uses_the_devnet_like_any_chain(
+    surface: str, account: str, devnet: RunningDevnet, cosmpy_python: Path
+) -> None:
+    """It connects, queries, simulates, signs, broadcasts, searches, decodes, stakes and calls a contract."""
+    url = f"grpc+http://{devnet.grpc}" if surface == "grpc" else f"rest+{devnet.lcd}"
+    seen = _seen(cosmpy_python, devnet, url, account)
+    environment = devnet.environment()
+    assert seen["node"] == "leasehold"
+    assert seen["chain"] == devnet.settings.identity.chain_id
+    assert seen["height"] >= seen["first"] == 1
+    assert seen["max_gas"] == -1
+    assert environment["DENOM"] in seen["denoms"]
+    assert seen["unknown"] is True
+    assert (seen["code"], seen["received"], seen["transfer"]) == (0, 1234, environment["RECIPIENT"])
+    assert seen["gas"][0] < seen["gas"][1]
+    assert seen["decoded"] == ["é <b> & c", environment["RECIPIENT"], "1234"]
+    assert seen["hash"] in seen["found"]
+    assert seen["simulated"] > 0
+    assert seen["repeated"] == "BroadcastError"
+    assert environment["VALIDATOR"] in seen["validators"]
+    assert (seen["staked"], seen["unbonding"]) == (5_000_000, 1_000_000)
+    assert seen["lpn"] == "USDC_NOBLE"
+    assert seen["deposit"] is True
+    assert seen["receipts"] == "7000000"
