@@ -1,8 +1,8 @@
 """The application API agrees with recorded answers of the public service, given the same upstream answers.
 
 Files are found by content, so that another set (LEASEHOLD_GOLDEN) is judged the same way; results also go to
-LEASEHOLD_GOLDEN_REPORT, one JSON line per file. Requests that change something belong to later issues and are counted
-apart.
+LEASEHOLD_GOLDEN_REPORT, one JSON line per file. Requests that change something, and those of admins, are played and
+counted by test_app_writes.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from yarl import URL
 from leasehold.app_api import service
 from leasehold.app_api.api import DOCUMENT, assemble
 from leasehold.app_api.app import App
+from leasehold.app_api.live.endpoint import Live
 from leasehold.app_api.tracking import tracker
 from leasehold.app_api.tracking.phases import Leg, TimeoutHeight
 from leasehold.app_api.upstreams import all as upstreams
@@ -47,7 +48,7 @@ from leasehold.storage import migrations
 SHARED = Path(__file__).parents[3] / "shared" / "golden"
 ROOT = Path(os.environ.get("LEASEHOLD_GOLDEN") or SHARED)
 READS = frozenset(("GET", "HEAD", "OPTIONS"))
-LATER = ("/api/admin", "/ws", "/a.css")
+ADMIN = "/api/admin"
 SHOWN = 40
 
 
@@ -137,6 +138,7 @@ def _settings(base: str, database: str, world: RecordedWorld, scene: Scene, gate
             dispatcher_contract=contracts["dispatcher"],
             gated_folder=str(gated),
             cors_origins=("https://app.example",) if scene.limited else ("*",),
+            websocket_connections=1 if scene.limited else settings.app_api.websocket_connections,
         ),
     )
 
@@ -185,6 +187,7 @@ async def staged(database: str, scene: Scene, folder: Path) -> AsyncIterator[tup
             snapshots=app.snapshots,
             metrics=metrics,
             cors_origins=settings.app_api.cors_origins,
+            websockets=Live(app, metrics).endpoints,
             lifespan=lifespan,
         )
         async with serving(application, grace_seconds=1) as running:
@@ -195,6 +198,16 @@ async def staged(database: str, scene: Scene, folder: Path) -> AsyncIterator[tup
                 await asyncio.sleep(0.7)
             world.mode = scene.then
             yield running.url, app, world
+
+
+@asynccontextmanager
+async def _crowded(session: aiohttp.ClientSession, base: str, case: dict[str, Any]) -> AsyncIterator[None]:
+    """As many WebSockets as are allowed, while a case is asked that was refused for being one more."""
+    if case["response"]["status"] == 503 and case["request"]["path"] == "/ws":
+        async with session.ws_connect(f"{base}/ws"):
+            yield
+    else:
+        yield
 
 
 async def _ask(session: aiohttp.ClientSession, base: str, request: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
@@ -269,7 +282,7 @@ async def test_recording(path: Path, database: str, tmp_path: Path, share: Calla
     scene = SCENES.get(name, Scene())
     label = f"{name}.json"
     reads = [
-        case for case in cases if case["request"]["method"] in READS and not case["request"]["path"].startswith(LATER)
+        case for case in cases if case["request"]["method"] in READS and not case["request"]["path"].startswith(ADMIN)
     ]
     if not reads:
         pytest.skip("only requests that change something")
@@ -285,7 +298,8 @@ async def test_recording(path: Path, database: str, tmp_path: Path, share: Calla
         )
         for case in reads:
             await _follow_recorded(app, case)
-            status, headers, body = await _ask(session, base, case["request"])
+            async with _crowded(session, base, case):
+                status, headers, body = await _ask(session, base, case["request"])
             if case["response"]["status"] == 429:
                 # The recorded client had spent its budget before.
                 for _ in range(settings_burst(scene)):
