@@ -118,8 +118,8 @@ class Conversation:
 
     def _settled(self) -> bool:
         """Whether nothing is on its way to a subscriber."""
-        sessions: Any = {session for listeners in self.live.hub._topics.values() for session in listeners}
-        return all(stream.task is None for session in sessions for stream in session.streams.values())
+        streams: Any = [stream for listeners in self.live.hub._topics.values() for stream in listeners]
+        return all(stream.task is None for stream in streams)
 
     async def send(self, frame: dict[str, Any]) -> None:
         if frame["frame"] == "binary":

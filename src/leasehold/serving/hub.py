@@ -10,11 +10,12 @@ import asyncio
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Protocol
 
 from leasehold.core.errors import NotReady
 from leasehold.core.metrics import Metrics
+from leasehold.serving.frames import Item
+from leasehold.serving.relief import Relief
 
 # Longest the publisher keeps the event loop to itself, and how many deliveries pass between looks at the clock.
 SLICE_SECONDS = 0.002
@@ -22,19 +23,10 @@ LOOK_EVERY = 32
 Topic = Hashable
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A finished frame with its place in its topic's order; of `latest_only` ones a newer replaces one that waits."""
-
-    seq: int
-    frame: bytes
-    latest_only: bool = False
-
-
 class Listener(Protocol):
     """A receiving end."""
 
-    def deliver(self, topic: Topic, item: Item) -> None:
+    def deliver(self, item: Item) -> None:
         """Take an item without waiting."""
         ...
 
@@ -49,12 +41,15 @@ class Hub:
         max_connections: int = 10_000,
         per_client: int = 100,
         monotonic: Callable[[], float] = time.monotonic,
+        relief: Relief | None = None,
     ) -> None:
         self.max_connections = max_connections
         self.per_client = per_client
-        self._topics: dict[Topic, set[Listener]] = {}
+        # In the order in which they came: what was made together lies together, and is read faster so.
+        self._topics: dict[Topic, dict[Listener, None]] = {}
         self._clients: dict[str, int] = {}
         self._connections = 0
+        self._relief = relief or Relief()
         self._monotonic = monotonic
         self._published = metrics.counter("stream_published", "Items published")
         self._delivered = metrics.counter("stream_delivered", "Deliveries of items to listeners")
@@ -77,12 +72,14 @@ class Hub:
             self._refused.labels("client").inc()
             raise NotReady("Too many WebSocket connections from this address")
         self._connections += 1
+        self._relief.now(self._connections)
         if client is not None:
             self._clients[client] = self._clients.get(client, 0) + 1
         try:
             yield
         finally:
             self._connections -= 1
+            self._relief.now(self._connections)
             if client is not None:
                 left = self._clients[client] - 1
                 if left:
@@ -92,12 +89,12 @@ class Hub:
 
     def join(self, topic: Topic, listener: Listener) -> None:
         """Deliver a topic's items to a listener from now on."""
-        self._topics.setdefault(topic, set()).add(listener)
+        self._topics.setdefault(topic, {})[listener] = None
 
     def leave(self, topic: Topic, listener: Listener) -> None:
         listeners = self._topics.get(topic)
         if listeners is not None:
-            listeners.discard(listener)
+            listeners.pop(listener, None)
             if not listeners:
                 del self._topics[topic]
 
@@ -113,11 +110,11 @@ class Hub:
         listeners = self._topics.get(topic)
         if not listeners:
             return 0
-        # Whoever joins or leaves while a large audience is served changes the set, not this round.
+        # Whoever joins or leaves while a large audience is served changes the listeners, not this round.
         audience = tuple(listeners)
         started = sliced = self._monotonic()
         for number, listener in enumerate(audience, 1):
-            listener.deliver(topic, item)
+            listener.deliver(item)
             if number % LOOK_EVERY == 0 and self._monotonic() - sliced > SLICE_SECONDS:
                 await asyncio.sleep(0)
                 sliced = self._monotonic()

@@ -80,7 +80,7 @@ async def _accepting(
         ws_max_size=sockets.MESSAGE_BYTES,
         ws_ping_interval=sockets.PING_SECONDS,
         ws_ping_timeout=sockets.PONG_SECONDS,
-        # Compressing per client would undo encoding once, and its state is larger than the rest of a connection.
+        # The connection negotiates its own: uvicorn's would compress per client, and keep a window for each.
         ws_per_message_deflate=False,
     )
     server = _Server(config)

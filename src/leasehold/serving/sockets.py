@@ -1,4 +1,8 @@
-"""uvicorn's WebSocket connection with a short cut: finished frames are written past it, and slowness is told.
+"""uvicorn's WebSocket connection with a short cut: finished frames go to the socket itself, and slowness is told.
+
+A frame for thousands costs little more than a system call each: nothing is queued, copied or timed for a peer that
+keeps up. Messages may be compressed, each on its own, so that one compressed frame does for everybody and neither side
+keeps a window for the other.
 
 It reaches into uvicorn's internals, so it is written for the one version the lock pins, as `connection` is.
 """
@@ -6,11 +10,15 @@ It reaches into uvicorn's internals, so it is written for the one version the lo
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from typing import Any
 
 from starlette.types import Scope
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.extensions.permessage_deflate import PerMessageDeflate, ServerPerMessageDeflateFactory
+
+from leasehold.serving.frames import WINDOW_BITS
 
 # A message from a client is a few hundred bytes; what is longer closes the connection with 1009.
 MESSAGE_BYTES = 64 * 1024
@@ -18,37 +26,42 @@ WRITE_BUFFER = 64 * 1024
 PING_SECONDS = 30.0
 PONG_SECONDS = 60.0
 _EXTENSION = "leasehold.wire"
-
-
-def text_frame(payload: bytes) -> bytes:
-    """An unmasked text frame, the same for every client."""
-    size = len(payload)
-    if size < 126:
-        head = bytes((0x81, size))
-    elif size < 65_536:
-        head = b"\x81\x7e" + size.to_bytes(2, "big")
-    else:
-        head = b"\x81\x7f" + size.to_bytes(8, "big")
-    return head + payload
+_DEFLATE = ServerPerMessageDeflateFactory(server_no_context_takeover=True, client_no_context_takeover=True)
 
 
 class Wire(WebSocketsSansIOProtocol):
-    """One connection; `drained` is called when a slow peer has caught up, `farewell` is sent before a shutdown."""
+    """One connection; `drained` is called when a slow peer has caught up, `farewell` is sent before a shutdown.
+
+    `packs` says that the peer takes compressed frames of `frames`.
+    """
+
+    # What each frame looks at stands in the object itself: a dictionary more per client is memory that is not at hand.
+    __slots__ = ("close_sent", "descriptor", "disconnected", "drained", "farewell", "packs", "paused", "transport")
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
+        self.descriptor = -1
+        self.packs = False
         self.paused = False
         self.drained: Callable[[], None] | None = None
         self.farewell = b""
+        self.conn.available_extensions = [_DEFLATE]
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self.transport.set_write_buffer_limits(high=WRITE_BUFFER)
+        own = transport.get_extra_info("socket")
+        if own is not None and transport.get_extra_info("sslcontext") is None:
+            self.descriptor = own.fileno()
 
     def handle_connect(self, event: Any) -> None:
         super().handle_connect(event)
         if not self.close_sent:
             self.scope["extensions"][_EXTENSION] = self  # type: ignore[assignment]
+            self.packs = any(
+                isinstance(one, PerMessageDeflate) and one.local_max_window_bits >= WINDOW_BITS
+                for one in self.conn.extensions
+            )
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -61,6 +74,8 @@ class Wire(WebSocketsSansIOProtocol):
             self.drained()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        # The number may soon be another connection's.
+        self.descriptor = -1
         super().connection_lost(exc)
         # What knows the connection and is known by it: letting go frees all of it at once, not when the collector runs,
         # which on a service that has lost its clients may be never.
@@ -69,8 +84,27 @@ class Wire(WebSocketsSansIOProtocol):
 
     def write(self, frame: bytes) -> None:
         """Send a finished frame; nothing happens on a connection that is ending."""
-        if not self.close_sent and not self.disconnected:
-            self.transport.write(frame)
+        transport = self.transport
+        if self.descriptor < 0 or transport.get_write_buffer_size() or transport.is_closing():
+            # Behind what the transport still holds, so that order is kept.
+            if not self.close_sent and not self.disconnected:
+                transport.write(frame)
+            return
+        try:
+            sent = os.write(self.descriptor, frame)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            # The peer is gone; the transport will be told the same.
+            transport.abort()
+            return
+        if sent < len(frame):
+            transport.write(frame[sent:])
+
+    def forget_handshake(self) -> None:
+        """Let go of what was asked and answered: with many connections it is a good part of the memory."""
+        self.scope["headers"] = []
+        del self.request, self.response
 
     def end(self, code: int, reason: str) -> None:
         """Close with a code; a peer that does not read is cut off."""
@@ -99,6 +133,7 @@ class Wire(WebSocketsSansIOProtocol):
 
 
 def wire_of(scope: Scope) -> Wire:
-    """The connection behind a WebSocket's scope, to be asked for once."""
+    """The connection behind an accepted WebSocket's scope, to be asked for once; its handshake is forgotten."""
     found: Wire = scope["extensions"].pop(_EXTENSION)
+    found.forget_handshake()
     return found

@@ -8,17 +8,18 @@ import pytest
 
 from leasehold.core.errors import NotReady
 from leasehold.core.metrics import Metrics
-from leasehold.serving.hub import SLICE_SECONDS, Hub, Item, Topic
+from leasehold.serving.frames import Item
+from leasehold.serving.hub import SLICE_SECONDS, Hub
 
 
 class Ear:
     """A listener that remembers."""
 
     def __init__(self) -> None:
-        self.heard: list[tuple[Topic, Item]] = []
+        self.heard: list[Item] = []
 
-    def deliver(self, topic: Topic, item: Item) -> None:
-        self.heard.append((topic, item))
+    def deliver(self, item: Item) -> None:
+        self.heard.append(item)
 
 
 async def test_every_listener_of_a_topic_gets_the_same_item() -> None:
@@ -30,7 +31,7 @@ async def test_every_listener_of_a_topic_gets_the_same_item() -> None:
     hub.join("leases", other)
     item = Item(1, b"frame")
     assert await hub.publish("prices", item) == 2
-    assert one.heard == two.heard == [("prices", item)]
+    assert one.heard == two.heard == [item]
     assert other.heard == []
 
 
@@ -49,8 +50,8 @@ async def test_a_large_audience_is_served_in_slices() -> None:
     now = [0.0]
 
     class Slow(Ear):
-        def deliver(self, topic: Topic, item: Item) -> None:
-            super().deliver(topic, item)
+        def deliver(self, item: Item) -> None:
+            super().deliver(item)
             now[0] += SLICE_SECONDS / 10
 
     hub = Hub(Metrics(), monotonic=lambda: now[0])

@@ -12,7 +12,7 @@ from leasehold.app_api.live.topics import BALANCES, EARN, LEASES, PRICES, Key
 from leasehold.app_api.live.trackers import Trackers
 from leasehold.app_api.live.views import Moment, Views, utc
 from leasehold.core.errors import NotReady
-from leasehold.serving.hub import Item
+from leasehold.serving.frames import Item
 
 # Frames kept for those who reconnect; anything else is made again from the chain.
 MOST_FRAMES = 20_000

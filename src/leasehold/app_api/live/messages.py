@@ -12,7 +12,7 @@ import msgspec
 
 from leasehold.app_api.resources.balances import BalanceInfo
 from leasehold.app_api.resources.transfer import AssetRelease, TransferError, TransferLeg
-from leasehold.serving.sockets import text_frame
+from leasehold.serving.frames import text_frame
 
 UNSET = msgspec.UNSET
 Absent = msgspec.UnsetType

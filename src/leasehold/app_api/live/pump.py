@@ -14,7 +14,8 @@ from leasehold.app_api.resources import prices
 from leasehold.core import logging
 from leasehold.core.errors import LeaseholdError
 from leasehold.core.metrics import Metrics
-from leasehold.serving.hub import Hub, Item
+from leasehold.serving.frames import Item
+from leasehold.serving.hub import Hub
 
 # A lender's worth grows with every payment of any borrower; who is not named waits for the next round.
 EARN_SECONDS = 10.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from leasehold.core.errors import LeaseholdError
-from leasehold.serving.hub import Item
+from leasehold.serving.frames import Item
 
 # More events than a block can hold, and small enough that heights of centuries stay exact in a double.
 SPAN = 1_000_000

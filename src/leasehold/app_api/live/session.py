@@ -1,48 +1,29 @@
-"""One connection's conversation: what it subscribed to, how far each of its streams is, and what waits for it.
-
-A stream (`Key`) of a connection is in one of three states:
-
-    CATCHING_UP   a task sends a snapshot or a replay; what is published meanwhile is only noted
-    LIVE          what is published goes out at once
-    LAGGING       the peer was too slow for an event; when it has caught up, a task replays what it missed
-
-A stream's `cursor` is the last place in its order that was sent. Nothing at or before it is sent again, so however
-snapshots, replays and publications overlap, each event goes out once and in order.
-"""
+"""One connection's conversation: what it subscribed to, how far each of its streams is, and what waits for it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
-from enum import Enum, auto
 from typing import Any, Protocol
 
 import msgspec
 
 from leasehold.app_api.live import messages
 from leasehold.app_api.live.sequence import Gone, Passage, last_of
+from leasehold.app_api.live.streams import State, Stream, Wire
 from leasehold.app_api.live.topics import TRANSFER, Key, Subscription, Topics, canonical
 from leasehold.core import logging
 from leasehold.core.clock import Clock, rfc3339
 from leasehold.core.errors import InvalidInput, LeaseholdError
-from leasehold.serving.hub import Hub, Item, Topic
+from leasehold.serving.frames import Item
+from leasehold.serving.hub import Hub
 from leasehold.serving.outbox import Meters, Outbox
 
 # What happens to a client that goes on after being refused, or does not read the answers it asks for.
 POLICY_VIOLATION = 1008
 TRY_LATER = 1013
 _log = logging.get("live")
-
-
-class Wire(Protocol):
-    """The connection: finished frames go out, `end` closes it."""
-
-    paused: bool
-
-    def write(self, frame: bytes) -> None: ...
-
-    def end(self, code: int, reason: str) -> None: ...
 
 
 class Source(Protocol):
@@ -64,27 +45,6 @@ class Source(Protocol):
         ...
 
 
-class State(Enum):
-    CATCHING_UP = auto()
-    LIVE = auto()
-    LAGGING = auto()
-
-
-_LIVE = State.LIVE
-
-
-@dataclass(slots=True, eq=False)
-class Stream:
-    """A key as one connection follows it."""
-
-    holders: int = 0
-    state: State = State.CATCHING_UP
-    cursor: int = -1
-    noted: int = -1
-    missed: int = 0
-    task: asyncio.Task[None] | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Rules:
     """Limits of a connection."""
@@ -98,7 +58,7 @@ class Rules:
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """The state machine of one connection; `receive`, `deliver` and `drained` never wait."""
+    """The state machine of one connection; `receive`, `defer` and `drained` never wait."""
 
     wire: Wire
     hub: Hub
@@ -108,7 +68,7 @@ class Session:
     meters: Meters
     rules: Rules = Rules()
     subscriptions: set[Subscription] = field(default_factory=set)
-    streams: dict[Topic, Stream] = field(default_factory=dict)
+    streams: dict[Key, Stream] = field(default_factory=dict)
     closed: bool = False
     outbox: Outbox = field(init=False)
     _room: asyncio.Event | None = None
@@ -164,10 +124,10 @@ class Session:
         for key in subscription.keys:
             stream = self.streams.get(key)
             if stream is None:
-                stream = self.streams[key] = Stream()
-                self.hub.join(key, self)
+                stream = self.streams[key] = Stream(key, self, self.wire)
+                self.hub.join(key, stream)
             stream.holders += is_new
-            self._follow(key, stream, self._begin(subscription, key, stream, after))
+            self._follow(stream, self._begin(subscription, stream, after))
 
     def _acknowledge(self, subscription: Subscription) -> None:
         self._say(messages.Subscribed(topic=subscription.topic, params=subscription.echo()))
@@ -183,10 +143,11 @@ class Session:
             stream = self.streams[key]
             stream.holders -= 1
             if stream.holders == 0:
-                self._end(key, self.streams.pop(key))
+                self._end(self.streams.pop(key))
 
-    def _end(self, key: Topic, stream: Stream) -> None:
-        self.hub.leave(key, self)
+    def _end(self, stream: Stream) -> None:
+        self.hub.leave(stream.key, stream)
+        stream.state = State.ENDED
         if stream.task is not None:
             stream.task.cancel()
             stream.task = None
@@ -222,21 +183,21 @@ class Session:
 
     # From the hub
 
-    def deliver(self, topic: Topic, item: Item) -> None:
-        """Send an item that was just published, or note that it was."""
-        stream = self.streams.get(topic)
-        if stream is None or item.seq <= stream.cursor:
-            return
-        if stream.state is not _LIVE:
+    def defer(self, stream: Stream, item: Item) -> None:
+        """Queue an item for a slow peer, or note that it was published."""
+        if stream.state is not State.LIVE:
             stream.noted = item.seq
             stream.missed += stream.state is State.LAGGING
             return
         if item.latest_only:
-            self.outbox.put(topic, item.frame)
-        elif not self.outbox.send(item.frame):
+            self.outbox.put(stream.key, self._frame(item))
+        elif not self.outbox.send(self._frame(item)):
             stream.state, stream.noted, stream.missed = State.LAGGING, item.seq, 1
             return
         stream.cursor = item.seq
+
+    def _frame(self, item: Item) -> bytes:
+        return item.packed if self.wire.packs else item.frame
 
     def drained(self) -> None:
         """Go on after the peer has caught up."""
@@ -250,25 +211,25 @@ class Session:
         if not self.outbox.clear:
             return
         for key, stream in self.streams.items():
-            if stream.state is State.LAGGING and isinstance(key, Key):
+            if stream.state is State.LAGGING:
                 self._say(messages.Lagged(topic=key.topic, key=key.name, missed=stream.missed, replayed=True))
                 stream.state, stream.missed = State.CATCHING_UP, 0
-                self._follow(key, stream, self._catch_up(key, stream))
+                self._follow(stream, self._catch_up(stream))
 
     # Catching up
 
-    def _follow(self, key: Key, stream: Stream, work: Coroutine[Any, Any, None]) -> None:
+    def _follow(self, stream: Stream, work: Coroutine[Any, Any, None]) -> None:
         # The newest request of a client counts: what still works for an older one stops.
         if stream.task is not None:
             stream.task.cancel()
         stream.state = State.CATCHING_UP
-        stream.task = asyncio.create_task(work, name=f"live-{key.topic}")
+        stream.task = asyncio.create_task(work, name=f"live-{stream.key.topic}")
 
-    async def _begin(self, subscription: Subscription, key: Key, stream: Stream, after: int | None) -> None:
+    async def _begin(self, subscription: Subscription, stream: Stream, after: int | None) -> None:
         """Bring a new subscriber to the present: by a snapshot, or by what it missed since a place."""
         if subscription.topic == TRANSFER:
             try:
-                await self.source.check(key)
+                await self.source.check(stream.key)
             except InvalidInput as error:
                 stream.task = None
                 self._drop(subscription)
@@ -276,29 +237,31 @@ class Session:
                 return
             self._acknowledge(subscription)
         if after is None:
-            await self._snapshot(key, stream)
-            await self._catch_up(key, stream)
+            await self._snapshot(stream)
+            await self._catch_up(stream)
         else:
             stream.cursor = after
-            await self._catch_up(key, stream, resumed=True)
+            await self._catch_up(stream, resumed=True)
 
-    async def _snapshot(self, key: Key, stream: Stream) -> None:
+    async def _snapshot(self, stream: Stream) -> None:
+        key = stream.key
         try:
             shot = await self.source.snapshot(key)
         except LeaseholdError as error:
             _log.info("no snapshot", topic=key.topic, error=str(error))
-            await self._resync(key, stream, "the present state is not available")
+            await self._resync(stream, "the present state is not available")
             return
         for item in shot.items:
-            await self._send(item.frame)
+            await self._send(self._frame(item))
         stream.cursor = max(stream.cursor, shot.seq)
         end = messages.Snapshot(
             topic=key.topic, key=key.name, count=len(shot.items), seq=shot.seq, height=shot.height, time=shot.time
         )
         await self._send(messages.frame(end))
 
-    async def _catch_up(self, key: Key, stream: Stream, *, resumed: bool = False) -> None:
+    async def _catch_up(self, stream: Stream, *, resumed: bool = False) -> None:
         """Replay until nothing was published meanwhile, then go live."""
+        key = stream.key
         count = 0
         wanted = resumed
         while wanted or resumed or stream.noted > stream.cursor:
@@ -313,11 +276,11 @@ class Session:
             except LeaseholdError as error:
                 _log.info("no replay", topic=key.topic, after=stream.cursor, error=str(error))
                 reason = error.message if isinstance(error, Gone) else "the past is not available"
-                await self._resync(key, stream, reason)
+                await self._resync(stream, reason)
                 wanted = resumed = False
                 continue
             for item in part.items:
-                await self._send(item.frame)
+                await self._send(self._frame(item))
             count += len(part.items)
             if part.seq <= stream.cursor and not wanted:
                 stream.noted = stream.cursor
@@ -335,7 +298,8 @@ class Session:
             await self._room.wait()
         self.outbox.send(frame)
 
-    async def _resync(self, key: Key, stream: Stream, reason: str) -> None:
+    async def _resync(self, stream: Stream, reason: str) -> None:
+        key = stream.key
         seq = stream.cursor = stream.noted = last_of(self.source.height)
         told = messages.ResyncRequired(topic=key.topic, key=key.name, seq=seq, reason=reason)
         await self._send(messages.frame(told))
@@ -343,8 +307,8 @@ class Session:
     def close(self) -> None:
         """Leave every topic and stop what still works for this connection."""
         self.closed = True
-        for key, stream in self.streams.items():
-            self._end(key, stream)
+        for stream in self.streams.values():
+            self._end(stream)
         self.streams.clear()
         self.subscriptions.clear()
         self.outbox.close()

@@ -17,7 +17,8 @@ from leasehold.app_api.live.views import item_of, utc
 from leasehold.app_api.resources.transfer import Leg, TransferLeg, TransferStatusResponse, status_of
 from leasehold.core import logging
 from leasehold.core.errors import InvalidInput, LeaseholdError
-from leasehold.serving.hub import Hub, Item
+from leasehold.serving.frames import Item
+from leasehold.serving.hub import Hub
 
 POLL_SECONDS = 5.0
 _DONE = frozenset(("TRANSFER_SUCCESS", "STATE_COMPLETED"))

@@ -21,7 +21,7 @@ from leasehold.app_api.upstreams import chain
 from leasehold.app_api.upstreams.lcd import ChainView, ContractRefused, NoSuchContract
 from leasehold.core import addresses
 from leasehold.core.clock import rfc3339
-from leasehold.serving.hub import Item
+from leasehold.serving.frames import Item
 
 # Members a lease has in every frame of the public stream; over HTTP they are absent where they are null here.
 _ALWAYS = ("close_policy", "in_progress")

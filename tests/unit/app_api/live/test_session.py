@@ -20,9 +20,9 @@ from leasehold.core.addresses import encode
 from leasehold.core.clock import ManualClock
 from leasehold.core.errors import NotReady
 from leasehold.core.metrics import Metrics
-from leasehold.serving.hub import Hub, Item
+from leasehold.serving.frames import Item, text_frame
+from leasehold.serving.hub import Hub
 from leasehold.serving.outbox import Meters
-from leasehold.serving.sockets import text_frame
 
 ALICE, BOB = encode("chain", b"\x01" * 20), encode("chain", b"\x02" * 20)
 EVENTS = (Key(LEASES, ALICE), Key(LEASES, BOB), Key(BALANCES, ALICE))
@@ -41,6 +41,7 @@ class FakeWire:
 
     def __init__(self) -> None:
         self.paused = False
+        self.packs = False
         self.got: list[dict[str, Any]] = []
         self.ended: tuple[int, str] | None = None
 
@@ -435,7 +436,7 @@ class Conversations(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """In the end, everybody who follows a stream has all of it."""
-        self.wire.paused = False
+        self.read_on()
         while self.unpublished:
             self.publish(10)
         for _ in range(6):
