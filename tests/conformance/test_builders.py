@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conformance import clients
 from tests.conformance.conftest import JS
 from tests.end_to_end.builder_client import IDENTITY, LIVE, Client, ready
 from tests.end_to_end.builder_lives import cast, deposit_life, lease_life, proposed, stake_life
@@ -85,7 +84,9 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 
 @pytest.fixture(scope="module")
-def foreign(market: Stack, node_modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Client]]:
+def foreign(
+    market: Stack, node_modules: Path, cosmpy_python: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Client]]:
     """One account for each wallet."""
     signer = bundled(node_modules, tmp_path_factory.mktemp("signer"))
     python = Path(__file__).with_name("python") / "signer.py"
@@ -93,7 +94,7 @@ def foreign(market: Stack, node_modules: Path, tmp_path_factory: pytest.TempPath
     wallets = {
         "cosmjs direct": ("bob", ["node", str(signer)], {"MODE": "direct", "RPC": market.url("rpc")}),
         "cosmjs amino": ("carol", ["node", str(signer)], {"MODE": "amino", "RPC": market.url("rpc")}),
-        "cosmpy": ("dave", [str(clients.cosmpy_python()), str(python)], {"NODE": node}),
+        "cosmpy": ("dave", [str(cosmpy_python), str(python)], {"NODE": node}),
     }
     shared = {"PREFIX": IDENTITY.prefix, "DENOM": IDENTITY.base_denom, "CHAIN_ID": IDENTITY.chain_id}
     ready(Client(market, "alice"))

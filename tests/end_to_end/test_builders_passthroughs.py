@@ -8,8 +8,8 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
+from tests.end_to_end.builder_client import IDENTITY, LIVE, PROTOCOL, Client, ask, until
 from tests.end_to_end.conftest import Stack
-from tests.end_to_end.test_builders import IDENTITY, LIVE, PROTOCOL, Client, ask, until
 
 from leasehold.app_api.admin.keys import hashed
 
