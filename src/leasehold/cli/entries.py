@@ -31,6 +31,7 @@ ENTRIES = {
     "quarantine": Entry(
         "leasehold.cli.quarantine", "List or replay what could not be decoded.", "leasehold.indexer.service"
     ),
+    "admin": Entry("leasehold.cli.admin", "Manage keys of the admin routes.", "leasehold.app_api.service"),
     "bench": Entry("leasehold.cli.bench", "Measure this machine.", "leasehold.cli.bench"),
     "config": Entry("leasehold.cli.config", "Show settings and profiles."),
     "completion": Entry("leasehold.cli.completion", "Print a shell completion script."),

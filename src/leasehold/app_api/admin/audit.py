@@ -60,6 +60,10 @@ class AuditLog:
         at = to_datetime(self._clock.now_ns())
         await session.execute(STATEMENTS.note, str(uuid4()), at, area, action, actor, lang, key, kept)
 
+    async def shorten(self, session: Session, area: str, kept: int) -> None:
+        """Forget all but the newest notes of an area, one that anybody can add to."""
+        await session.execute(STATEMENTS.shorten, area, kept)
+
     async def newest(
         self, database: Database, area: str, *, lang: str | None = None, action: str | None = None, limit: int = MOST
     ) -> list[AuditEntry]:

@@ -1,16 +1,17 @@
-"""Who may pass: the key in the Authorization header, and a limit on wrong ones."""
+"""Who may pass: the key in the Authorization header, a limit on wrong ones, and a note of each."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from math import ceil
 from typing import Unpack
 
 from starlette.requests import Request as RawRequest
 
 from leasehold.app_api.admin.keys import Keyring
+from leasehold.app_api.admin.keystore import Keys
 from leasehold.core import logging
 from leasehold.core.errors import LeaseholdError, RateLimited, Unauthorized
 from leasehold.serving.routes import Declaration, H, Registry
@@ -56,27 +57,40 @@ class Failures:
             self._times.pop(next(iter(self._times)))
         self._times.setdefault(client, deque(maxlen=MOST_FAILURES)).append(self._now())
 
+    def forgive(self, client: str) -> None:
+        """Take the last note of a client back."""
+        times = self._times.get(client)
+        if times:
+            times.pop()
+
 
 class Gate:
     """Checks the key of a request before its body is read; the key's name goes with the request."""
 
-    def __init__(self, keyring: Keyring, monotonic: Callable[[], float]) -> None:
-        self._keyring = keyring
+    def __init__(
+        self,
+        keys: Keys,
+        monotonic: Callable[[], float],
+        refused: Callable[[str, str], Awaitable[None]] | None = None,
+    ) -> None:
+        self._keys = keys
         self._failures = Failures(monotonic)
+        self._refused = refused
         self._busy = asyncio.Semaphore(_AT_ONCE)
 
     async def __call__(self, raw: RawRequest) -> None:
-        if not self._keyring:
-            raise AdminDisabled("Admin API is disabled", hint="set app_api.admin_keys")
+        keyring = await self._keys.current()
+        if not keyring:
+            raise AdminDisabled("Admin API is disabled", hint="make a key with `leasehold admin key create NAME`")
         header = raw.headers.get("authorization")
         if header is None:
             raise Unauthorized("Missing Authorization header")
         scheme, _, key = header.partition(" ")
         if scheme != "Bearer" or not key or len(key) > LONGEST_KEY:
             raise Unauthorized("Invalid Authorization header format. Expected: Bearer <token>")
-        raw.state.admin = self._keyring.remembered(key) or await self._proven(raw, key)
+        raw.state.admin = keyring.remembered(key) or await self._proven(raw, key, keyring)
 
-    async def _proven(self, raw: RawRequest, key: str) -> str:
+    async def _proven(self, raw: RawRequest, key: str, keyring: Keyring) -> str:
         client = raw.client.host if raw.client else ""
         wait = self._failures.wait(client)
         if wait:
@@ -84,10 +98,13 @@ class Gate:
         # Counted before it is looked at, so that many at once are not all looked at.
         self._failures.note(client)
         async with self._busy:
-            name = await asyncio.to_thread(self._keyring.name_of, key)
+            name = await asyncio.to_thread(keyring.name_of, key)
         if name is None:
             _log.warning("wrong admin key", client=client, path=raw.url.path)
+            if self._refused is not None:
+                await self._refused(client, raw.url.path)
             raise Unauthorized("Invalid API key")
+        self._failures.forgive(client)
         return name
 
 

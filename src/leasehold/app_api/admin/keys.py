@@ -1,15 +1,10 @@
-"""Admin keys: kept only as scrypt hashes, several at once, so that one can be replaced while the other works.
-
-    $ python -m leasehold.app_api.admin.keys alice
-
-prints a new key and the entry for the setting `app_api.admin_keys`.
-"""
+"""Admin keys: kept only as scrypt hashes, several at once, so that one can be replaced while the other works."""
 
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
-import sys
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,6 +16,7 @@ _COST, _BLOCK, _PARALLEL = 2**14, 8, 1
 _MEMORY = 64 * 1024 * 1024
 _LENGTH = 32
 _REMEMBERED = 64
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +39,7 @@ class KeyHash:
         if found is None or scheme != "scrypt" or not name or len(found.digest) != _LENGTH or len(found.salt) < 8:
             raise ConfigurationError(
                 "setting app_api.admin_keys has an entry that is no hashed key",
-                hint="make one with `python -m leasehold.app_api.admin.keys NAME`",
+                hint="make one with `leasehold admin key hash NAME`",
             )
         if found.cost < 2 or found.cost & (found.cost - 1) or found.cost > 2**16:
             raise ConfigurationError("setting app_api.admin_keys has an entry whose cost is no power of 2 up to 65536")
@@ -60,10 +56,18 @@ class KeyHash:
 
 def hashed(name: str, key: str, *, salt: bytes | None = None, cost: int = _COST) -> KeyHash:
     """The hash of a key under a fresh salt."""
-    if not name or ":" in name or "," in name:
-        raise ConfigurationError("a key's name is a word without colon or comma")
+    checked_name(name)
     salted = secrets.token_bytes(16) if salt is None else salt
     return KeyHash(name, cost, salted, _digest(key, salted, cost))
+
+
+def checked_name(name: str) -> str:
+    """The name if it can be one: it stands in settings, in logs and in the audit log."""
+    if not _NAME.fullmatch(name):
+        raise ConfigurationError(
+            "a key's name has up to 64 letters, digits, dots, underscores and hyphens", hint="such as alice-laptop"
+        )
+    return name
 
 
 class Keyring:
@@ -108,14 +112,3 @@ def _text(data: bytes) -> str:
 
 def _bytes(text: str) -> bytes:
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-
-def main() -> None:
-    """Print a new key and its hash."""
-    name = sys.argv[1] if len(sys.argv) == 2 else "admin"
-    key = secrets.token_urlsafe(32)
-    sys.stdout.write(f"key (keep it, it is not shown again): {key}\nsetting: {hashed(name, key).text()}\n")
-
-
-if __name__ == "__main__":
-    main()

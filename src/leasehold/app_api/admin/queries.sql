@@ -77,3 +77,37 @@ DELETE FROM app_api.pending_translations WHERE id = $1;
 -- How many proposed texts wait, by language.
 -- name: waiting
 SELECT target_lang, count(*) AS waiting FROM app_api.pending_translations WHERE status = 'pending' GROUP BY target_lang;
+
+-- Hashes of the keys that are good at a moment.
+-- name: good_keys
+SELECT hash FROM app_api.admin_keys WHERE ends_at IS NULL OR ends_at > $1 ORDER BY number;
+
+-- Every key there was, the oldest first.
+-- name: all_keys
+SELECT name, created_at, ends_at FROM app_api.admin_keys ORDER BY number;
+
+-- Keep others from changing keys until the transaction ends.
+-- name: lock_keys
+LOCK TABLE app_api.admin_keys IN SHARE ROW EXCLUSIVE MODE;
+
+-- How many keys of a name are good at a moment.
+-- name: count_keys
+SELECT count(*) FROM app_api.admin_keys WHERE name = $1 AND (ends_at IS NULL OR ends_at > $2);
+
+-- Store the hash of a key.
+-- name: add_key
+INSERT INTO app_api.admin_keys (name, hash, created_at) VALUES ($1, $2, $3);
+
+-- Let the keys of a name end at $3, those that end sooner excepted; $2 is now.
+-- name: end_keys
+UPDATE app_api.admin_keys
+SET ends_at = $3
+WHERE name = $1 AND (ends_at IS NULL OR ends_at > $2) AND (ends_at IS NULL OR ends_at > $3);
+
+-- Forget all but the newest notes of an area.
+-- name: shorten
+DELETE FROM app_api.audit
+WHERE area = $1
+    AND number IN (
+        SELECT number FROM app_api.audit WHERE area = $1 ORDER BY at DESC, number DESC OFFSET $2
+    );

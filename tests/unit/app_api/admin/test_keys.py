@@ -17,6 +17,8 @@ from leasehold.app_api.admin.gate import (
     actor,
 )
 from leasehold.app_api.admin.keys import KeyHash, Keyring, hashed
+from leasehold.app_api.admin.keystore import Keys
+from leasehold.core.clock import ManualClock
 from leasehold.core.errors import ConfigurationError, RateLimited, Unauthorized
 
 CHEAP = 2**4
@@ -27,6 +29,10 @@ def _request(header: str | None, client: str = "192.0.2.1") -> Any:
     return SimpleNamespace(
         headers=headers, client=SimpleNamespace(host=client), state=SimpleNamespace(), url=SimpleNamespace(path="/")
     )
+
+
+def _keys(*configured: KeyHash) -> Keys:
+    return Keys(tuple(one.text() for one in configured), lambda: None, ManualClock())
 
 
 def test_a_hash_says_nothing_about_its_key() -> None:
@@ -68,7 +74,7 @@ def test_keys_rotate() -> None:
 
 async def test_the_gate_wants_bearer_and_a_key() -> None:
     """Missing, other and wrong credentials are 401; no key at all closes the gate for everybody."""
-    gate = Gate(Keyring([hashed("ann", "key", cost=CHEAP).text()]), lambda: 0.0)
+    gate = Gate(_keys(hashed("ann", "key", cost=CHEAP)), lambda: 0.0)
     for header in (None, "Basic eDp5", "bearer key", "Bearer", "Bearer wrong", f"Bearer {'x' * 2000}"):
         with pytest.raises(Unauthorized):
             await gate(_request(header))
@@ -76,13 +82,13 @@ async def test_the_gate_wants_bearer_and_a_key() -> None:
     await gate(passed)
     assert actor(passed) == "ann"
     with pytest.raises(AdminDisabled):
-        await Gate(Keyring([]), lambda: 0.0)(_request("Bearer key"))
+        await Gate(_keys(), lambda: 0.0)(_request("Bearer key"))
 
 
 async def test_wrong_keys_are_limited_and_right_ones_are_not() -> None:
     """After ten wrong keys a client waits, however right its next guess; a key that was right before still passes."""
     now = 0.0
-    gate = Gate(Keyring([hashed("ann", "key", cost=CHEAP).text()]), lambda: now)
+    gate = Gate(_keys(hashed("ann", "key", cost=CHEAP)), lambda: now)
     await gate(_request("Bearer key", "192.0.2.9"))
     for _ in range(MOST_FAILURES):
         with pytest.raises(Unauthorized):
@@ -93,6 +99,7 @@ async def test_wrong_keys_are_limited_and_right_ones_are_not() -> None:
     await gate(_request("Bearer key"))
     with pytest.raises(Unauthorized):
         await gate(_request("Bearer wrong", "192.0.2.2"))
+    assert not gate._failures._times.get("192.0.2.9"), "a right key is no failure"
     now = WINDOW_SECONDS + 1
     with pytest.raises(Unauthorized):
         await gate(_request("Bearer wrong"))
