@@ -24,11 +24,14 @@ _CURRENCIES = {
     "AKT": ("Akash", "AKT", "#FF414C", "akash-network"),
     "NTRN": ("Neutron", "NTRN", "#111111", "neutron-3"),
     "DYDX": ("dYdX", "DYDX", "#6966FF", "dydx-chain"),
+    "SOL": ("Solana", "SOL", "#9945FF", "solana"),
+    "ALL_SOL": ("Solana", "SOL", "#9945FF", "solana"),
 }
 _COUNTERPARTIES = {
     "OSMOSIS": ("Osmosis", "osmosis-1", "osmo", "uosmo", "OSMOSIS-OSMOSIS-USDC_NOBLE", "osmosis-poolmanager"),
     "NEUTRON": ("Neutron", "neutron-1", "neutron", "untrn", "NEUTRON-ASTROPORT-USDC_NOBLE", "neutron-astroport"),
 }
+_SVM_LONG = "SOLANA-RAYDIUM-USDC"
 _DOWNPAYMENT = {"min": 40.0, "max": 6000.0}
 
 
@@ -66,7 +69,20 @@ def first_documents(settings: Settings) -> dict[str, Any]:
             "swap_venue": {"name": venue},
             "pools": {primary: {"icon": f"/assets/icons/pools/{key.lower()}-usdc.svg"}},
         }
-    longs = {entry[4]: _DOWNPAYMENT for entry in _COUNTERPARTIES.values()}
+    networks["SOLANA"] = {
+        "chain_type": "svm",
+        "name": "Solana",
+        "chain_id": "solana-1",
+        "rpc": settings.app_api.svm_url or f"{settings.url('upstreams')}/svm",
+        "program_id": settings.upstreams.svm_program_id,
+        "transfer_channel_id": "channel-0",
+        "explorer_url_pattern": "",
+        "symbol": "SOL",
+        "gas_multiplier": 1.0,
+        "icon": "/assets/icons/networks/solana.svg",
+        "estimation": 20,
+    }
+    longs = dict.fromkeys((*(entry[4] for entry in _COUNTERPARTIES.values()), _SVM_LONG), _DOWNPAYMENT)
     return {
         documents.CURRENCY_DISPLAY: {
             ticker: {
@@ -82,7 +98,7 @@ def first_documents(settings: Settings) -> dict[str, Any]:
         documents.LEASE_RULES: {
             "due_projection_secs": 400,
             "downpayment_ranges": {
-                protocol: dict.fromkeys(("ALL_BTC", "ALL_ETH", "ATOM", "OSMO", "NTRN"), bounds)
+                protocol: dict.fromkeys(("ALL_BTC", "ALL_ETH", "ATOM", "OSMO", "NTRN", "SOL"), bounds)
                 for protocol, bounds in longs.items()
             },
             "asset_restrictions": {"ignore_all": [], "ignore_long": [], "ignore_short": []},

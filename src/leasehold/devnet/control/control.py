@@ -23,8 +23,8 @@ from leasehold.devnet.control.dumps import Dumps
 from leasehold.devnet.control.faults import Faults, Surfaces
 from leasehold.devnet.genesis.deployment import PARTS
 from leasehold.devnet.market.live import LiveMarket
-from leasehold.devnet.market.market import MarketState
 from leasehold.devnet.market.relay import Fault
+from leasehold.devnet.market.standing import MarketState
 from leasehold.devnet.wasm.failures import ModuleFailure
 
 MOST_BLOCKS = 100_000
@@ -255,7 +255,7 @@ class Control:
             self.devnet.app.revert(wanted.height)
         self.clock.set(wanted.clock_ns)
         if self.live is not None and wanted.market is not None:
-            self.live.market.restore(wanted.market)
+            self.live.stand(wanted.market)
         for tx in wanted.waiting:
             node.submit(tx)
         for later in list(self._snapshots)[list(self._snapshots).index(id_) + 1 :]:

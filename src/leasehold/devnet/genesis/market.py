@@ -19,11 +19,13 @@ STAKERS = 12
 # Worth of each foreign currency on a developer's and on an actor's account, in USD.
 DEVELOPER_USD = 1_000_000
 ACTOR_USD = 3_000_000
-RESERVE_SHARE = 20  # the reserve holds a twentieth of the pool
+RESERVE_SHARE = 4  # the reserve holds a quarter of the pool
 ESCROWED = 50_000_000 * TOKEN
 TREASURY_FUNDS = 250_000_000 * TOKEN
 ACTOR_TOKENS = 500_000 * TOKEN
 FEEDERS = ("feeder-1", "feeder-2")
+# What fees may be paid in, where a network has it, and the least of it for a unit of gas.
+_FEE_CURRENCIES = (("USDC_NOBLE", "0.000003"), ("OSMO", "0.0001"), ("NTRN", "0.00006"))
 
 
 def actor_names() -> list[str]:
@@ -91,9 +93,11 @@ def _fee_prices(deployment: Deployment) -> list[dict[str, Any]]:
         prices = [
             {"denom": network.here(asset), "ticker": asset.ticker, "min_price": price}
             for asset in network.assets
-            for ticker, price in (("USDC_NOBLE", "0.000003"), ("OSMO", "0.0001"), ("NTRN", "0.00006"))
+            for ticker, price in _FEE_CURRENCIES
             if asset.ticker == ticker
         ]
+        if not prices:
+            continue
         profit = deployment.addresses(protocol.name).profit
         entries.append({"profit_address": profit, "accepted_denoms_min_prices": prices})
     return entries

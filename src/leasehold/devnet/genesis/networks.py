@@ -87,6 +87,7 @@ OSMOSIS = NetworkSpec(
         Asset("ATOM", 6, "transfer/channel-0/uatom", "1.5"),
         Asset("ALL_BTC", 8, _alloyed("z6r6qdknhgsc0zeracktgpcxf43j6sekq07nw8sxduc9lg0qjjlqfu25e3", "BTC"), "63000"),
         Asset("ALL_ETH", 18, _alloyed("k6c8jln7ejuqwtqmay3yvzrg3kueaczl96pk067ldg8u835w0yhsw27twm", "ETH"), "1850"),
+        Asset("ALL_SOL", 9, _alloyed("n3n75av8awcnw4jl62n3l48e6e4sxqmaf97w5ua6ddu4s475q5qq9udvx4", "SOL"), "75"),
         Asset("AKT", 6, "transfer/channel-1/uakt", "0.55"),
         Asset("ST_ATOM", 6, "transfer/channel-326/stuatom", "1.95"),
         Asset("WBTC", 8, "transfer/channel-208/wbtc-satoshi", "62990"),
@@ -111,5 +112,21 @@ NEUTRON = NetworkSpec(
     ),
 )
 
-NETWORKS = (OSMOSIS, NEUTRON)
+# Denoms over there are mints; the program that holds the escrow speaks for the chain.
+SOLANA = NetworkSpec(
+    key="SOLANA",
+    name="Solana",
+    dex="Raydium",
+    dex_key="RAYDIUM",
+    prefix="solana",
+    connection="connection-2",
+    channel="channel-4200",
+    remote_channel="channel-0",
+    assets=(
+        Asset("USDC", 6, "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", "1"),
+        Asset("SOL", 9, "So11111111111111111111111111111111111111112", "75"),
+    ),
+)
+
+NETWORKS = (OSMOSIS, NEUTRON, SOLANA)
 NATIVE_USD = "0.0012"

@@ -8,7 +8,7 @@ from typing import Any
 
 from leasehold.core.settings import Identity
 from leasehold.devnet.contracts.build import ProtocolBuild
-from leasehold.devnet.genesis.networks import NEUTRON, OSMOSIS, NetworkSpec
+from leasehold.devnet.genesis.networks import NEUTRON, OSMOSIS, SOLANA, NetworkSpec
 from leasehold.protocol.currencies import LEASE, LPN, PAYMENT_ONLY, CurrencySet
 
 # Stands for the native token in the trees below; its real ticker comes from the identity.
@@ -39,7 +39,9 @@ class ProtocolSpec:
     leased: tuple[str, ...]
     min_asset: int
     min_transaction: int
-    pool: int  # what the first lender deposits, in the lent currency
+    pool: int  # what the first lenders deposit together, in the lent currency
+    appeal: int  # how often borrowers choose it, against the others
+    appetite: int  # permille of the pool that lenders like to see lent; they come and go until it is
     terms: BorrowTerms = field(default_factory=BorrowTerms)
 
     @property
@@ -100,10 +102,33 @@ def _leaf(ticker: str) -> Tree:
     return ticker, ()
 
 
-def _short(name: str, network: NetworkSpec, lpn: str, minimum: int, pool: int, *, native_parent: str) -> ProtocolSpec:
-    tree: Tree = (lpn, ((native_parent, (_leaf(NATIVE_TICKER),)),))
-    terms = BorrowTerms(base=50)
-    return ProtocolSpec(name, network, "USDC_NOBLE", tree, ("USDC_NOBLE",), minimum * 15, minimum, pool, terms)
+def _short(
+    name: str,
+    network: NetworkSpec,
+    lpn: str,
+    *,
+    minimum: int,
+    pool: int,
+    appetite: int,
+    stable: str = "USDC_NOBLE",
+    appeal: int = 2,
+    paid_in: tuple[str, ...] = (),
+) -> ProtocolSpec:
+    """A protocol that lends what its borrowers expect to fall; `paid_in` are further currencies they may pay in."""
+    tree: Tree = (lpn, ((stable, (_leaf(NATIVE_TICKER), *map(_leaf, paid_in))),))
+    return ProtocolSpec(
+        name=name,
+        network=network,
+        stable=stable,
+        tree=tree,
+        leased=(stable,),
+        min_asset=minimum * 15,
+        min_transaction=minimum,
+        pool=pool,
+        appeal=appeal,
+        appetite=appetite,
+        terms=BorrowTerms(base=50),
+    )
 
 
 PROTOCOLS = (
@@ -115,17 +140,27 @@ PROTOCOLS = (
             "USDC_NOBLE",
             (
                 ("OSMO", (("ATOM", (_leaf("ST_ATOM"),)), _leaf("AKT"), _leaf(NATIVE_TICKER))),
-                ("ALL_BTC", (("ALL_ETH", (_leaf("WETH"),)), _leaf("WBTC"))),
+                ("ALL_BTC", (("ALL_ETH", (_leaf("WETH"),)), _leaf("WBTC"), _leaf("ALL_SOL"))),
             ),
         ),
-        leased=("ALL_BTC", "ALL_ETH", "ATOM", "OSMO", "AKT", "ST_ATOM", "WBTC", "WETH"),
+        leased=("ALL_BTC", "ALL_ETH", "ALL_SOL", "ATOM", "OSMO", "AKT", "ST_ATOM", "WBTC", "WETH"),
         min_asset=15_000_000,
         min_transaction=1_000_000,
-        pool=2_000_000 * 10**6,
+        pool=300_000 * 10**6,
+        appeal=12,
+        appetite=680,
     ),
-    _short("OSMOSIS-OSMOSIS-ALL_BTC", OSMOSIS, "ALL_BTC", 1500, 12 * 10**8, native_parent="USDC_NOBLE"),
-    _short("OSMOSIS-OSMOSIS-OSMO", OSMOSIS, "OSMO", 30_000_000, 20_000_000 * 10**6, native_parent="USDC_NOBLE"),
-    _short("OSMOSIS-OSMOSIS-ATOM", OSMOSIS, "ATOM", 700_000, 400_000 * 10**6, native_parent="USDC_NOBLE"),
+    _short("OSMOSIS-OSMOSIS-ALL_BTC", OSMOSIS, "ALL_BTC", minimum=1500, pool=13 * 10**7, appetite=600, appeal=3),
+    _short("OSMOSIS-OSMOSIS-OSMO", OSMOSIS, "OSMO", minimum=30_000_000, pool=1_800_000 * 10**6, appetite=450),
+    _short(
+        "OSMOSIS-OSMOSIS-ATOM",
+        OSMOSIS,
+        "ATOM",
+        minimum=700_000,
+        pool=40_000 * 10**6,
+        appetite=520,
+        paid_in=("OSMO",),
+    ),
     ProtocolSpec(
         name="NEUTRON-ASTROPORT-USDC_NOBLE",
         network=NEUTRON,
@@ -134,9 +169,24 @@ PROTOCOLS = (
         leased=("NTRN", "ATOM", "DYDX"),
         min_asset=15_000_000,
         min_transaction=1_000_000,
-        pool=700_000 * 10**6,
+        pool=120_000 * 10**6,
+        appeal=5,
+        appetite=560,
     ),
-    _short("NEUTRON-ASTROPORT-NTRN", NEUTRON, "NTRN", 20_000_000, 6_000_000 * 10**6, native_parent="USDC_NOBLE"),
+    _short("NEUTRON-ASTROPORT-NTRN", NEUTRON, "NTRN", minimum=20_000_000, pool=1_000_000 * 10**6, appetite=400),
+    ProtocolSpec(
+        name="SOLANA-RAYDIUM-USDC",
+        network=SOLANA,
+        stable="USDC",
+        tree=("USDC", (("SOL", (_leaf(NATIVE_TICKER),)),)),
+        leased=("SOL",),
+        min_asset=15_000_000,
+        min_transaction=1_000_000,
+        pool=120_000 * 10**6,
+        appeal=5,
+        appetite=720,
+    ),
+    _short("SOLANA-RAYDIUM-SOL", SOLANA, "SOL", minimum=13_000_000, pool=800 * 10**9, appetite=480, stable="USDC"),
     ProtocolSpec(
         name="OSMOSIS-OSMOSIS-USDC_AXELAR",
         network=OSMOSIS,
@@ -145,8 +195,12 @@ PROTOCOLS = (
         leased=("OSMO", "ATOM"),
         min_asset=15_000_000,
         min_transaction=1_000_000,
-        pool=150_000 * 10**6,
+        pool=60_000 * 10**6,
+        appeal=3,
+        appetite=500,
     ),
 )
 # Closed by governance in the course of the simulated history.
 DEPRECATED = "OSMOSIS-OSMOSIS-USDC_AXELAR"
+# Given a minimal utilization by governance, below which it takes no deposits.
+CAPPED = "OSMOSIS-OSMOSIS-ATOM"

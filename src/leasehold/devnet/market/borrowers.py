@@ -33,23 +33,21 @@ class Borrower:
             return None
         asset = chance.choice(spec.leased)
         paid_in = spec.lpn if chance.random() < 0.7 else asset
-        usd = min(9000.0, 60.0 + chance.lognormvariate(5.6, 1.0))
+        usd = min(9000.0, 60.0 + chance.lognormvariate(7.2, 0.9))
         amount = scene.units(spec, paid_in, usd)
         denom = scene.currency(spec, paid_in).bank_symbol
         if not scene.holds(ctx, self.hand, denom, amount):
             return None
         leaser = scene.deployment.addresses(spec.name).leaser
-        wish: dict[str, Any] = {"currency": asset}
-        if chance.random() < 0.35:
-            wish["max_ltd"] = chance.choice((250, 500, 750, 1000))
+        limit = {"max_ltd": chance.choice((250, 500, 750, 1000))} if chance.random() < 0.35 else {}
         quote = scene.ask(
             ctx,
             leaser,
-            {"quote": {"downpayment": {"amount": str(amount), "ticker": paid_in}, "lease_asset": asset}},
+            {"quote": {"downpayment": {"amount": str(amount), "ticker": paid_in}, "lease_asset": asset, **limit}},
         )
         if quote is None:
             return None
-        return self.hand.execute(leaser, {"open_lease": wish}, {denom: amount})
+        return self.hand.execute(leaser, {"open_lease": {"currency": asset, **limit}}, {denom: amount})
 
     def manage(self, ctx: Context, spec: ProtocolSpec, *, ending: bool = False) -> Any | None:
         """Something done to one of the leases; `ending` closes whatever there is."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from leasehold.core.clock import NANOSECONDS
 from leasehold.core.garbage import rare_collections
 from leasehold.devnet.chain import Devnet
+from leasehold.devnet.market.deeds import Deed
 from leasehold.devnet.market.market import Market
 
 # Blocks that share one fsync while nobody watches.
@@ -35,7 +36,7 @@ def simulate(
     told = Told()
     start = now = max(market.start, node.time_ns // NANOSECONDS)
     if lively_end:
-        market.at(until - 6 * 3600, lambda _: market.agenda.keep_open(market.now + 60))
+        market.at(until - 6 * 3600, Deed("keep open"))
     with rare_collections(), node.store.grouped(GROUP):
         if node.height == 0:
             node.seal(None, [])

@@ -55,7 +55,7 @@ class Feeder:
 class AlarmState:
     """What a dispatcher has in mind: oracles to ask, and contracts left alone until when and for how long."""
 
-    watched: frozenset[str]
+    watched: tuple[str, ...]
     rests: dict[str, tuple[int, int]]
 
 
@@ -104,7 +104,7 @@ class Dispatcher:
         return self._hand.execute(contract, {"dispatch_alarms": {"max_count": count}})
 
     def state(self) -> AlarmState:
-        return AlarmState(frozenset(self._watched), dict(self._rests))
+        return AlarmState(tuple(sorted(self._watched)), dict(self._rests))
 
     def restore(self, state: AlarmState) -> None:
         self._watched, self._rests = set(state.watched), dict(state.rests)

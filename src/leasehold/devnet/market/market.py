@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,12 +17,13 @@ from leasehold.devnet.genesis.market import BORROWERS, FEEDERS, LENDERS, STAKERS
 from leasehold.devnet.genesis.protocols import DEPRECATED, ProtocolSpec
 from leasehold.devnet.market.agenda import Agenda
 from leasehold.devnet.market.borrowers import Borrower
-from leasehold.devnet.market.hands import Hand
-from leasehold.devnet.market.keepers import AlarmState, Dispatcher, Feeder
-from leasehold.devnet.market.prices import DAY_SECONDS, Move, PriceModel, PriceState
-from leasehold.devnet.market.relay import Dex, Fault, Relayer
+from leasehold.devnet.market.deeds import Action, Deed, Planned, Repertoire, one
+from leasehold.devnet.market.keepers import Dispatcher, Feeder
+from leasehold.devnet.market.prices import DAY_SECONDS, Move, PriceModel
+from leasehold.devnet.market.relay import Dex, Relayer
 from leasehold.devnet.market.savers import Lender, Staker
 from leasehold.devnet.market.scene import Scene
+from leasehold.devnet.market.standing import MarketState, Rates
 from leasehold.devnet.market.swaps import SwapDesk
 
 # Seconds between blocks while something is under way, and at the most.
@@ -31,22 +32,8 @@ QUIET_SECONDS = 1800
 # A feed serves alarms for so long; who opens or closes something wants prices no older than the second.
 FRESH_SECONDS = 540
 RECENT_SECONDS = 60
-
-Deed = Callable[[Context], "tuple[Hand, list[Any]] | None"]
-
-
-@dataclass(slots=True)
-class Rates:
-    """How often things happen, a day."""
-
-    openings: float = 16.5
-    managements: float = 13.0
-    lendings: float = 5.0
-    stakings: float = 4.0
-    # Deeds gather in sessions this many seconds apart, so that what they set in motion shares its blocks.
-    session_seconds: int = 7200
-    # Prices are fed this often even if nobody reads them.
-    feed_seconds: int = 3600
+# What comes again and again, and the rate it comes at.
+RHYTHMS = {"open": "openings", "manage": "managements", "lend": "lendings", "stake": "stakings"}
 
 
 @dataclass(slots=True)
@@ -55,27 +42,6 @@ class Plan:
 
     txs: list[bytes] = field(default_factory=list)
     dispatch: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
-class MarketState:
-    """Everything about a market that changes as time goes by; what is planned is remembered as it is."""
-
-    now: int
-    rates: Rates
-    queue: tuple[tuple[int, int, Deed], ...]
-    order: int
-    rhythm: int
-    fed: int
-    turn: int
-    dispatch: bytes
-    active: tuple[ProtocolSpec, ...]
-    ending: frozenset[str]
-    chance: tuple[Any, ...]
-    prices: PriceState
-    alarms: AlarmState
-    faults: tuple[Fault, ...]
-    proposals: int
 
 
 class Market:
@@ -93,10 +59,10 @@ class Market:
         """`fresh` enters what happens once on a new chain: first deposits, proposals, the end of a protocol."""
         app, deployment = devnet.app, devnet.deployment
         identity = app.identity
-        seed = devnet.settings.devnet.seed
+        self._seed = devnet.settings.devnet.seed
         self.rates = rates or Rates()
-        self.model = PriceModel(seed, start, native=identity.display, moves=moves)
-        self.scene = Scene(app, deployment, self.model, random.Random(f"market/{seed}"))
+        self.model = PriceModel(self._seed, start, native=identity.display, moves=moves)
+        self.scene = Scene(app, deployment, self.model, random.Random(f"market/{self._seed}"))
         self._feeders = [Feeder(self.scene.named_hand(name), deployment, self.model) for name in FEEDERS]
         self._feeding = [self.scene.named_hand(name) for name in FEEDERS]
         self._keeper = self.scene.named_hand("keeper")
@@ -110,7 +76,7 @@ class Market:
         self.validators = [self.scene.named_hand(name) for name in VALIDATORS]
         # The unix second for which plans are made.
         self.start = self.now = start
-        self._queue: list[tuple[int, int, Deed]] = []
+        self._queue: list[Planned] = []
         self._order = 0
         self._rhythm = 0
         self._fed = 0
@@ -120,8 +86,12 @@ class Market:
         if app.state.height:
             self.take_stock(app.context())
         self.ending: set[str] = set()
-        self._schedule_rhythms(start)
         self.agenda = Agenda(self)
+        self._repertoire = Repertoire()
+        self._repertoire.learn({"rhythm": self._repeat})
+        self._repertoire.learn(self.agenda.doers())
+        self._deeds = {"open": self._open, "manage": self._manage, "lend": self._lend, "stake": self._stake}
+        self._schedule_rhythms(start)
         if fresh:
             self.agenda.enter()
 
@@ -139,10 +109,8 @@ class Market:
         self._order += 1
 
     def _schedule_rhythms(self, now: int) -> None:
-        self._again(now, lambda rates: rates.openings, self._open)
-        self._again(now, lambda rates: rates.managements, self._manage)
-        self._again(now, lambda rates: rates.lendings, self._lend)
-        self._again(now, lambda rates: rates.stakings, self._stake)
+        for name in RHYTHMS:
+            self._again(name, now)
 
     def quicken(self, rates: Rates) -> None:
         """Live at other rates from now on; only what happens once stays as planned."""
@@ -150,21 +118,18 @@ class Market:
         self._rhythm += 1
         self._schedule_rhythms(self.now)
 
-    def _again(self, now: int, rate: Callable[[Rates], float], deed: Deed) -> None:
-        per_day = rate(self.rates)
-        if per_day <= 0:
-            return
-        wait = max(STEP_SECONDS, int(self.scene.chance.expovariate(per_day / DAY_SECONDS)))
-        rhythm = self._rhythm
+    def _again(self, name: str, now: int) -> None:
+        per_day: float = getattr(self.rates, RHYTHMS[name])
+        if per_day > 0:
+            due = now + max(STEP_SECONDS, int(self.scene.chance.expovariate(per_day / DAY_SECONDS)))
+            self.at(self._session(due), Deed("rhythm", (name, due, self._rhythm)))
 
-        def repeat(ctx: Context) -> tuple[Hand, list[Any]] | None:
-            if rhythm != self._rhythm:
-                return None
-            # From when it was due rather than from the session it waited for, but never far behind.
-            self._again(max(now + wait, self.now - self.rates.session_seconds), rate, deed)
-            return deed(ctx)
-
-        self.at(self._session(now + wait), repeat)
+    def _repeat(self, ctx: Context, name: str, due: int, rhythm: int) -> Action:
+        if rhythm != self._rhythm:
+            return None
+        # From when it was due rather than from the session it waited for, but never far behind.
+        self._again(name, max(due, self.now - self.rates.session_seconds))
+        return self._deeds[name](ctx)
 
     def _session(self, moment: int) -> int:
         """The first session at or after a moment."""
@@ -174,41 +139,41 @@ class Market:
     # Deeds.
 
     def _protocol(self) -> ProtocolSpec:
-        weights = [6 if spec.is_long else 2 for spec in self.active]
-        return self.scene.chance.choices(self.active, weights)[0]
+        return self.scene.chance.choices(self.active, [spec.appeal for spec in self.active])[0]
 
-    def _open(self, ctx: Context) -> tuple[Hand, list[Any]] | None:
+    def _open(self, ctx: Context) -> Action:
         spec = self._protocol()
         borrower = self.scene.chance.choice(self.borrowers)
         if spec.name in self.ending:
             return None
-        return _one(borrower.hand, borrower.open(ctx, spec))
+        return one(borrower.hand, borrower.open(ctx, spec))
 
-    def _manage(self, ctx: Context) -> tuple[Hand, list[Any]] | None:
+    def _manage(self, ctx: Context) -> Action:
         for _ in range(4):
             spec, borrower = self._protocol(), self.scene.chance.choice(self.borrowers)
             message = borrower.manage(ctx, spec, ending=spec.name in self.ending)
             if message is not None:
-                return _one(borrower.hand, message)
+                return one(borrower.hand, message)
         return None
 
-    def _lend(self, ctx: Context) -> tuple[Hand, list[Any]] | None:
-        lender = self.scene.chance.choice(self.lenders)
-        return _one(lender.hand, lender.change(ctx, self._protocol()))
+    def _lend(self, ctx: Context) -> Action:
+        lender, spec = self.scene.chance.choice(self.lenders), self.scene.chance.choice(self.active)
+        return one(lender.hand, lender.change(ctx, spec, ending=spec.name in self.ending))
 
-    def _stake(self, ctx: Context) -> tuple[Hand, list[Any]] | None:
+    def _stake(self, ctx: Context) -> Action:
         staker = self.scene.chance.choice(self.stakers)
-        return _one(staker.hand, staker.change(ctx))
+        return one(staker.hand, staker.change(ctx))
 
     # Blocks.
 
     def plan(self, ctx: Context, now_ns: int) -> Plan:
         """What the next block, at `now_ns`, should hold, judged by the state `ctx` before it."""
         now = self.now = now_ns // NANOSECONDS
+        # By the instant: a market taken up again after a stop rolls the same dice.
+        self.scene.chance.seed(f"market/{self._seed}/{now}")
         self.model.advance(now)
         plan = Plan()
         auth = self.scene.app.modules.auth
-        used: set[str] = set()
         deeds = self._due(ctx, now)
         packets = self.relayer.messages(ctx)
         alarms = [self.dispatcher.dispatch(contract) for contract in self.dispatcher.ready(_at(ctx, now_ns))]
@@ -223,12 +188,11 @@ class Market:
             plan.txs.append(plan.dispatch)
         # One transaction a packet, so that one that fails holds up no other.
         plan.txs += [self._relaying.sign(ctx, auth, [packet], ahead=i) for i, packet in enumerate(packets)]
+        signed: dict[str, int] = {}
         for hand, messages in deeds:
-            if hand.address in used:
-                self.at(now + STEP_SECONDS, _postponed(hand, messages))
-                continue
-            used.add(hand.address)
-            plan.txs.append(hand.sign(ctx, auth, messages))
+            ahead = signed.get(hand.address, 0)
+            signed[hand.address] = ahead + 1
+            plan.txs.append(hand.sign(ctx, auth, messages, ahead=ahead))
         self._dispatch = plan.dispatch
         return plan
 
@@ -251,13 +215,13 @@ class Market:
         """Whether a state calls for a block soon: packets on their way or alarms due."""
         return self.relayer.has_work(ctx) or bool(self.dispatcher.ready(ctx))
 
-    def _due(self, ctx: Context, now: int) -> list[tuple[Hand, list[Any]]]:
+    def _due(self, ctx: Context, now: int) -> list[tuple[Any, list[Any]]]:
         # What a deed schedules is for a later block, even if its moment has already come.
         due = []
         while self._queue and self._queue[0][0] <= now:
             due.append(heapq.heappop(self._queue)[2])
-        deeds = [deed(ctx) for deed in due]
-        return [done for done in deeds if done is not None]
+        actions = [self._repertoire.do(ctx, deed) for deed in due]
+        return [action for action in actions if action is not None]
 
     def next_moment(self, now: int, *, busy: bool) -> int:
         """When the next block is wanted."""
@@ -266,22 +230,21 @@ class Market:
         wanted = self._queue[0][0] if self._queue else now + QUIET_SECONDS
         return max(now + STEP_SECONDS, min(wanted, now + QUIET_SECONDS))
 
-    # Going back.
+    # Going back, or going on.
 
     def state(self) -> MarketState:
         """Where the market stands, for `restore`."""
         return MarketState(
             now=self.now,
-            rates=self.rates,
+            rates=replace(self.rates),
             queue=tuple(self._queue),
             order=self._order,
             rhythm=self._rhythm,
             fed=self._fed,
             turn=self._turn,
             dispatch=self._dispatch,
-            active=tuple(self.active),
-            ending=frozenset(self.ending),
-            chance=self.scene.chance.getstate(),
+            active=tuple(spec.name for spec in self.active),
+            ending=tuple(sorted(self.ending)),
             prices=self.model.state(),
             alarms=self.dispatcher.state(),
             faults=tuple(self.relayer.faults),
@@ -289,14 +252,14 @@ class Market:
         )
 
     def restore(self, state: MarketState) -> None:
-        """Stand where the market stood; the chain must have been taken back too."""
+        """Stand where the market stood; the chain must stand where it stood then."""
         self.now = state.now
-        self.rates = state.rates
+        self.rates = replace(state.rates)
         self._queue = list(state.queue)
         self._order, self._rhythm = state.order, state.rhythm
         self._fed, self._turn, self._dispatch = state.fed, state.turn, state.dispatch
-        self.active, self.ending = list(state.active), set(state.ending)
-        self.scene.chance.setstate(state.chance)
+        self.active = [spec for spec in self.scene.deployment.protocols if spec.name in state.active]
+        self.ending = set(state.ending)
         self.model.restore(state.prices)
         self.dispatcher.restore(state.alarms)
         self.relayer.faults[:] = state.faults
@@ -311,14 +274,6 @@ class Market:
         self.active = [spec for spec in self.active if spec.name != name]
 
 
-def _one(hand: Hand, message: Any | None) -> tuple[Hand, list[Any]] | None:
-    return None if message is None else (hand, [message])
-
-
 def _at(ctx: Context, now_ns: int) -> Context:
     """The same state at a later time."""
     return Context(ctx.overlay, replace(ctx.block, time_ns=now_ns), Mode.QUERY)
-
-
-def _postponed(hand: Hand, messages: list[Any]) -> Deed:
-    return lambda _: (hand, messages)

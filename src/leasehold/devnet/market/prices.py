@@ -10,7 +10,6 @@ import math
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 DAY_SECONDS = 86_400
 # Significant digits of a fed price: enough to move smoothly, few enough to average exactly in 128 bits.
@@ -46,12 +45,12 @@ class PriceState:
     now: int
     logs: dict[str, float]
     moves: tuple[Move, ...]
-    chance: tuple[Any, ...]
 
 
 MODELS = (
     AssetModel("ALL_BTC", 63_000, 0.55, 1.0),
     AssetModel("ALL_ETH", 1_850, 0.75, 1.2),
+    AssetModel("SOL", 75, 0.85, 1.2),
     AssetModel("ATOM", 1.5, 0.95, 1.2),
     AssetModel("OSMO", 0.033, 1.1, 1.2),
     AssetModel("AKT", 0.55, 1.2, 1.1),
@@ -59,6 +58,7 @@ MODELS = (
     AssetModel("DYDX", 0.35, 1.1, 1.2),
     AssetModel("<native>", 0.0012, 0.9, 0.8),
     AssetModel("ST_ATOM", 1.95, 0.02, 0.0, follows="ATOM"),
+    AssetModel("ALL_SOL", 75, 0.005, 0.0, follows="SOL"),
     AssetModel("WBTC", 62_990, 0.005, 0.0, follows="ALL_BTC"),
     AssetModel("WETH", 1_848, 0.005, 0.0, follows="ALL_ETH"),
     AssetModel("USDC_NOBLE", 1.0, 0.0, 0.0),
@@ -79,7 +79,8 @@ class PriceModel:
         moves: Iterable[Move] = (),
         jumps_per_day: float = 0.12,
     ) -> None:
-        self._random = random.Random(f"prices/{seed}")
+        self._seed = seed
+        self._random = random.Random()
         self._models = {native if m.ticker == "<native>" else m.ticker: m for m in models}
         self._logs = dict.fromkeys(self._models, 0.0)
         self._moves = list(moves)
@@ -88,11 +89,12 @@ class PriceModel:
 
     def state(self) -> PriceState:
         """Where the walk stands, for `restore`."""
-        return PriceState(self.now, dict(self._logs), tuple(self._moves), self._random.getstate())
+        return PriceState(self.now, dict(self._logs), tuple(self._moves))
 
     def restore(self, state: PriceState) -> None:
-        self.now, self._logs, self._moves = state.now, dict(state.logs), list(state.moves)
-        self._random.setstate(state.chance)
+        """Stand there again; an asset that the state does not know stays where it is."""
+        self.now, self._moves = state.now, list(state.moves)
+        self._logs.update((ticker, log) for ticker, log in state.logs.items() if ticker in self._models)
 
     @property
     def tickers(self) -> tuple[str, ...]:
@@ -114,6 +116,8 @@ class PriceModel:
         if passed <= 0:
             return
         self.now = now
+        # By the instant, so that what comes next depends on where the walk stands and on nothing it remembers.
+        self._random.seed(f"prices/{self._seed}/{now}")
         years = passed / (365 * DAY_SECONDS)
         common = self._random.gauss(0, 1) * math.sqrt(years) * 0.5
         if self._random.random() < self._jumps_per_day * passed / DAY_SECONDS:

@@ -27,25 +27,48 @@ class Lender:
             return None
         return self.hand.execute(self._pool(spec), {"deposit": []}, {denom: amount})
 
-    def change(self, ctx: Context, spec: ProtocolSpec) -> Any | None:
-        """A deposit, a withdrawal or a claim, as it comes."""
+    def change(self, ctx: Context, spec: ProtocolSpec, *, ending: bool = False) -> Any | None:
+        """A deposit, a withdrawal or a claim.
+
+        Lenders bring money where much of it is lent, which pays, and take it away where little is; now and then one
+        comes or goes for reasons of its own. From a pool that is `ending` they only go.
+        """
         scene, chance = self._scene, self._scene.chance
         roll = chance.random()
-        if roll < 0.5:
-            return self.deposit(ctx, spec, scene.units(spec, spec.lpn, chance.lognormvariate(8.5, 1.0)))
-        held = int(
-            (scene.ask(ctx, self._pool(spec), {"balance": {"address": self.hand.address}}) or {"amount": "0"})["amount"]
-        )
-        if not held:
+        if roll < 0.15:
+            return self._claim(ctx, spec)
+        state = scene.ask(ctx, self._pool(spec), {"lpp_balance": []})
+        if state is None:
             return None
-        if roll < 0.8:
-            share = 100 if chance.random() < 0.15 else chance.randint(5, 40)
-            balance = scene.ask(ctx, self._pool(spec), {"lpp_balance": []})
-            amount = min(held * share // 100, int(balance["balance"]["amount"]) // 2)
-            return (
-                self.hand.execute(self._pool(spec), {"burn": {"amount": {"amount": str(amount)}}}) if amount else None
-            )
-        rewards = scene.ask(ctx, self._pool(spec), {"rewards": {"address": self.hand.address}})
+        free = int(state["balance"]["amount"])
+        due = int(state["total_principal_due"]["amount"]) + int(state["total_interest_due"]["amount"])
+        if roll < 0.75:
+            # The pool's size at which as much of it would be lent as lenders like.
+            content = max(due * 1000 // spec.appetite, spec.pool // 2)
+            move = int((content - free - due) * chance.uniform(0.2, 0.6))
+        else:
+            move = int((free + due) * chance.uniform(0.01, 0.08)) * chance.choice((1, -1))
+        if ending:
+            move = -abs(move)
+        if move > 0:
+            return self._add(ctx, spec, move)
+        return self._take(ctx, spec, min(-move, free // 2), state)
+
+    def _add(self, ctx: Context, spec: ProtocolSpec, amount: int) -> Any | None:
+        capacity = self._scene.ask(ctx, self._pool(spec), {"deposit_capacity": []})
+        return self.deposit(ctx, spec, amount if capacity is None else min(amount, int(capacity["amount"])))
+
+    def _take(self, ctx: Context, spec: ProtocolSpec, amount: int, state: dict[str, Any]) -> Any | None:
+        """Give back receipts worth about so much, at most one's own."""
+        held = self._scene.ask(ctx, self._pool(spec), {"balance": {"address": self.hand.address}}) or {"amount": "0"}
+        worth = sum(int(state[part]["amount"]) for part in ("balance", "total_principal_due", "total_interest_due"))
+        receipts = min(int(held["amount"]), amount * int(state["balance_nlpn"]["amount"]) // max(worth, 1))
+        if receipts <= 0:
+            return None
+        return self.hand.execute(self._pool(spec), {"burn": {"amount": {"amount": str(receipts)}}})
+
+    def _claim(self, ctx: Context, spec: ProtocolSpec) -> Any | None:
+        rewards = self._scene.ask(ctx, self._pool(spec), {"rewards": {"address": self.hand.address}})
         if not rewards or int(rewards["rewards"]["amount"]) == 0:
             return None
         return self.hand.execute(self._pool(spec), {"claim_rewards": {"other_recipient": None}})

@@ -37,9 +37,11 @@ from leasehold.core.errors import InvalidInput, NotFound
 from leasehold.core.settings import Settings
 from leasehold.devnet.chain import Devnet
 from leasehold.devnet.consensus.node import SealedBlock
+from leasehold.devnet.market.deeds import Deed
 from leasehold.devnet.market.history import simulate
-from leasehold.devnet.market.market import Market, Rates
+from leasehold.devnet.market.market import Market
 from leasehold.devnet.market.prices import DAY_SECONDS, Move
+from leasehold.devnet.market.standing import Rates
 
 START = 1_767_225_600  # every scenario begins with the year 2026, so that it is the same each time
 MARKET = "market"
@@ -196,7 +198,7 @@ def _watch(devnet: Devnet, market: Market, scenario: Scenario, begin: int) -> It
     for moment in range(step, seconds(scenario.watch) + 1, step):
         # While somebody watches, prices are fed every few minutes.
         for minute in range(begin + moment - step, begin + moment, 300):
-            market.at(minute, lambda _: market.feed_soon())
+            market.at(minute, Deed("feed"))
         simulate(devnet, market, begin + moment, lively_end=False)
         yield Glimpse(moment, market.model.prices(), Counter(seen))
         seen.clear()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta
 
 from leasehold.protocol.messages.values import ProtocolMigrations
 from leasehold.protocol.scalars import Address, TextCode
@@ -16,11 +18,15 @@ class Astroport(Wire, frozen=True):
 
 
 class Dex(OneOf, frozen=True):
-    """`"Osmosis"`, or Astroport with its router."""
+    """`"Osmosis"`, `"Raydium"`, or Astroport with its router; a refusal speaks only of this generation's."""
 
-    units: ClassVar[tuple[str, ...]] = ("Osmosis",)
+    units: ClassVar[tuple[str, ...]] = ("Osmosis", "Raydium")
     order: ClassVar[tuple[str, ...]] = ("Astroport", "Osmosis")
     Astroport: Astroport | None = None
+
+
+# The third one came with a later generation: it is taken, but a refusal does not speak of it.
+Network = Annotated[Literal["Neutron", "Osmosis", "Solana"], Meta(extra={"told": ("Neutron", "Osmosis")})]
 
 
 class ProtocolContracts(Wire, frozen=True):
@@ -36,8 +42,8 @@ class ProtocolContracts(Wire, frozen=True):
 class Protocol(Wire, frozen=True):
     """A sub-protocol, and the answer to `protocol`."""
 
-    network: Literal["Neutron", "Osmosis"]
-    dex: Literal["Osmosis"] | Dex
+    network: Network
+    dex: Literal["Osmosis", "Raydium"] | Dex
     contracts: ProtocolContracts
 
 

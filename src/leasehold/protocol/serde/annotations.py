@@ -40,6 +40,8 @@ def _build(kind: Any, known: dict[Any, Schema]) -> Schema:
                 return TickerSchema(extra["group"])
             if "scalar" in extra:
                 return ScalarSchema(extra["scalar"])
+            if "told" in extra:
+                return EnumSchema("", None, get_args(base), tuple(extra["told"]))
         return _build(base, known)
     if kind in (str, bool):
         return ScalarSchema("bool" if kind is bool else "string")

@@ -121,7 +121,7 @@ class EnumSchema(Schema):
 
     def _variant(self, tokens: Tokens) -> str:
         variant = tokens.string()
-        if variant not in self.order:
+        if variant not in self.order and variant not in self.units:
             raise SerdeFailure(f"unknown variant `{variant}`, {_expected(list(self.order), 'variants')}", tokens.column)
         return variant
 

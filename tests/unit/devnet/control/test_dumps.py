@@ -34,6 +34,20 @@ def test_a_loaded_dump_is_the_chain_as_it_was(ground: Make, tmp_path: Path) -> N
     assert chain.control.mine(3, 5).height == before[0] + 3
 
 
+def test_what_comes_after_a_load_is_what_came_after_the_dump(ground: Make, tmp_path: Path) -> None:
+    """The market's plans and prices and what waited for a block are in the dump: the same blocks follow twice."""
+    chain = ground(market=True, folder=tmp_path)
+    chain.control.mine(40, 30)
+    chain.control.set_price("ALL_BTC", 50_000)
+    chain.control.dump("here")
+    followed = []
+    for _ in range(2):
+        sealed = chain.control.mine(60, 30)
+        followed.append((sealed.height, sealed.stored.id, chain.devnet.app.state.app_hash))
+        chain.control.load("here")
+    assert followed[0] == followed[1]
+
+
 def test_a_dump_can_be_loaded_into_another_home_of_the_same_chain(ground: Make, tmp_path: Path) -> None:
     """The dump carries its genesis, so a second stack can start from the first one's state."""
     first = ground(folder=tmp_path / "a")

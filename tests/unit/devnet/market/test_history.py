@@ -16,8 +16,9 @@ from leasehold.devnet.app.coins import parse_coins
 from leasehold.devnet.chain import Devnet
 from leasehold.devnet.consensus.node import SealedBlock
 from leasehold.devnet.market.history import simulate
-from leasehold.devnet.market.market import Market, Rates
+from leasehold.devnet.market.market import Market
 from leasehold.devnet.market.prices import DAY_SECONDS
+from leasehold.devnet.market.standing import Rates
 
 START = 1_767_225_600
 DAYS = 3

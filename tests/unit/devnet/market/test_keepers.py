@@ -12,7 +12,8 @@ from leasehold.devnet.app.abci import Event
 from leasehold.devnet.chain import Devnet
 from leasehold.devnet.market.history import simulate
 from leasehold.devnet.market.keepers import FIRST_REST, LONGEST_REST, Dispatcher
-from leasehold.devnet.market.market import Market, Rates
+from leasehold.devnet.market.market import Market
+from leasehold.devnet.market.standing import Rates
 
 START = 1_767_225_600
 CALM = Rates(openings=0, managements=0, lendings=0, stakings=0)
