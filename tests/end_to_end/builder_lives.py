@@ -125,8 +125,9 @@ def stake_life(client: Client) -> None:
     """Delegation under both names, rewards, redelegation and undelegation."""
     first, second = validators()
     stake = {"validator_address": first, "amount": "1000000000"}
-    client.signed(client.build("/api/staking/delegate", stake))
-    client.signed(client.build("/api/staking/stake", {**stake, "denom": IDENTITY.base_denom, "sender": client.address}))
+    denom = {"denom": IDENTITY.base_denom}
+    client.signed(client.build("/api/staking/delegate", {**stake, **denom}))
+    client.signed(client.build("/api/staking/stake", {**stake, "sender": client.address}))
 
     def position() -> Any:
         return client.get(f"/api/staking/positions?address={client.address}")
@@ -136,7 +137,7 @@ def stake_life(client: Client) -> None:
     result = client.signed(client.build("/api/staking/claim-rewards", {"validator_addresses": [first]}))
     assert any(event["type"] == "withdraw_rewards" for event in result["events"])
     move = {"src_validator_address": first, "dst_validator_address": second, "amount": "500000000"}
-    client.signed(client.build("/api/staking/redelegate", move))
+    client.signed(client.build("/api/staking/redelegate", {**move, **denom}))
     until(lambda: second in [one["validator_address"] for one in position()["delegations"]])
     client.signed(client.build("/api/staking/undelegate", {**stake, "sender": client.address}))
     until(lambda: position()["unbonding"])

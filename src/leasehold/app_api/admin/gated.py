@@ -234,7 +234,7 @@ def _declare_parts(admin: AdminRoutes, store: ConfigurationStore) -> None:
             expected=expected_version(request.raw),
             detail=f"downpayment/{protocol}",
         )
-        return _reply(version, {"protocol": protocol, "message": "Downpayment ranges updated"})
+        return _reply(version, {"message": "Downpayment ranges updated", "protocol": protocol})
 
     async def hide(request: Request[KeyParams, None]) -> Reply:
         def edit(content: Any) -> Any:
@@ -253,7 +253,7 @@ def _declare_parts(admin: AdminRoutes, store: ConfigurationStore) -> None:
             return {**content, "hidden_proposals": [one for one in listed if one != request.params.key]}
 
         version, typed = await store.change(documents.UI_SETTINGS, edit, actor=actor(request.raw), detail="hidden")
-        return _reply(version, {"removed": request.params.key, "hidden_proposals": list(typed.hidden_proposals)})
+        return _reply(version, {"hidden_proposals": list(typed.hidden_proposals), "removed": request.params.key})
 
     admin("PUT", "/gated/lease-rules/downpayment/{key}", "Set a protocol's down-payments", response=dict[str, Any])(
         downpayment

@@ -56,9 +56,11 @@ def validator(app: App, text: str, field: str = "validator_address") -> str:
     return text
 
 
-def bond_denom(app: App, text: str | None) -> str:
-    """The denom that can be staked; it may be left out."""
+def bond_denom(app: App, text: str | None, *, resolved: bool) -> str:
+    """The denom that can be staked; only where the answer comes complete may it be left out."""
     known = app.settings.identity.base_denom
+    if text is None and not resolved:
+        raise InvalidInput("Object missing required field `denom`", field="denom")
     if text is not None and text != known:
         raise InvalidInput(f"only {known} can be staked", field="denom")
     return known

@@ -18,7 +18,7 @@ MOST_VALIDATORS = 256
 
 
 class DelegateRequest(msgspec.Struct):
-    """`amount` in base units; `denom` can only be the native one and may be left out."""
+    """`amount` in base units; `denom` can only be the native one, and may be left out where there is a `sender`."""
 
     validator_address: str
     amount: str
@@ -73,7 +73,8 @@ def declare(api: Registry, app: App) -> None:
     ) -> StakingTransactionResponse:
         validator = checks.validator(app, asked.validator_address)
         amount = checks.amount(asked.amount)
-        message = messages.staking(kind, validator, amount, checks.bond_denom(app, asked.denom))
+        denom = checks.bond_denom(app, asked.denom, resolved=asked.sender is not None)
+        message = messages.staking(kind, validator, amount, denom)
         return await answer(app, [message], memo, asked.sender)
 
     @api.post("/api/staking/delegate", summary="Build a delegation", tags=tags, operation_id="delegate", errors=(400,))
@@ -114,7 +115,8 @@ def declare(api: Registry, app: App) -> None:
         if source == target:
             raise InvalidInput("both validators are the same", field="dst_validator_address")
         amount = checks.amount(asked.amount)
-        message = messages.redelegate(source, target, amount, checks.bond_denom(app, asked.denom))
+        denom = checks.bond_denom(app, asked.denom, resolved=asked.sender is not None)
+        message = messages.redelegate(source, target, amount, denom)
         return await answer(app, [message], f"Redelegate on {app.brand}", asked.sender)
 
     @api.post(

@@ -47,12 +47,12 @@ ROUTES: list[tuple[str, dict[str, Any], Any, dict[str, Any]]] = [
 ]
 
 STAKING = [
-    ("/api/staking/delegate", {"validator_address": VALIDATOR, "amount": "7"}),
+    ("/api/staking/delegate", {"validator_address": VALIDATOR, "amount": "7", "denom": "ulsh"}),
     ("/api/staking/stake", {"validator_address": VALIDATOR, "amount": "7", "denom": "ulsh"}),
-    ("/api/staking/undelegate", {"validator_address": VALIDATOR, "amount": "7"}),
+    ("/api/staking/undelegate", {"validator_address": VALIDATOR, "amount": "7", "denom": "ulsh"}),
     (
         "/api/staking/redelegate",
-        {"src_validator_address": VALIDATOR, "dst_validator_address": OTHER_VALIDATOR, "amount": "7"},
+        {"src_validator_address": VALIDATOR, "dst_validator_address": OTHER_VALIDATOR, "amount": "7", "denom": "ulsh"},
     ),
     ("/api/staking/claim-rewards", {"validator_addresses": [VALIDATOR, OTHER_VALIDATOR]}),
     ("/api/governance/vote", {"proposal_id": "3", "option": "no_with_veto"}),
@@ -121,6 +121,8 @@ BAD_MEMBERS: list[tuple[str, dict[str, Any], str]] = [
     ("/api/leases/close", {"lease_address": LEASE, "sender": "foo"}, "sender"),
     ("/api/staking/delegate", {"validator_address": WALLET, "amount": "1"}, "validator_address"),
     ("/api/staking/delegate", {"validator_address": VALIDATOR, "amount": "1", "denom": "x"}, "denom"),
+    ("/api/staking/delegate", {"validator_address": VALIDATOR, "amount": "1"}, "denom"),
+    ("/api/staking/undelegate", {"validator_address": VALIDATOR, "amount": "1", "denom": None}, "denom"),
     ("/api/staking/claim-rewards", {"validator_addresses": [VALIDATOR, "x"]}, "validator_addresses"),
     (
         "/api/staking/redelegate",
