@@ -36,6 +36,14 @@ def is_of(address: str, prefix: str) -> bool:
     return addresses.decode(address)[0] == prefix
 
 
+def is_address(text: str, prefix: str) -> bool:
+    """Whether a text is an address of the chain with this prefix at all."""
+    try:
+        return is_of(text, prefix)
+    except addresses.InvalidAddress:
+        return False
+
+
 def require_own(text: str, prefix: str, brand: str, field: str = "address") -> str:
     """The text if it is a lower-case bech32 address of our chain."""
     try:

@@ -13,7 +13,7 @@ from leasehold.app_api.app import App
 from leasehold.app_api.display import number, shortest
 from leasehold.app_api.gating import rules
 from leasehold.app_api.gating.documents import DownpaymentRange, GatedConfig
-from leasehold.app_api.inputs import OwnerAddress, is_of, require_bech32
+from leasehold.app_api.inputs import OwnerAddress, is_address, is_of, require_bech32
 from leasehold.app_api.resources import prices
 from leasehold.app_api.resources.lease_states import Amount, State
 from leasehold.app_api.resources.lease_views import (
@@ -24,8 +24,8 @@ from leasehold.app_api.resources.lease_views import (
     lease_info,
 )
 from leasehold.app_api.upstreams import data
-from leasehold.app_api.upstreams.failures import ServiceFailure
 from leasehold.app_api.upstreams.lcd import ChainView, ContractRefused, NoSuchContract
+from leasehold.app_api.upstreams.openings import Sign
 from leasehold.core import logging
 from leasehold.core.errors import InvalidInput, NotFound
 from leasehold.serving.parameters import Input
@@ -115,19 +115,35 @@ async def read_state(view: ChainView, address: str, gated: GatedConfig) -> State
     return state
 
 
-async def known_opening(app: App, address: str, view: ChainView | None = None) -> data.Opening | None:
-    """What the index knows about a lease, asked once per block; a lease is complete without it, so its failure is not
-    ours."""
+def sign_of(state: State) -> Sign:
+    """What of a state tells that its lease has acted."""
+    marks: list[str] = [state.status or ""]
+    due = 0
+    for held in (state.opened, state.closing, state.paid_off):
+        if isinstance(held, msgspec.Struct):
+            marks.append(held.amount.amount)
+    if isinstance(state.opened, msgspec.Struct):
+        opened = state.opened
+        marks.append(opened.principal_due.amount)
+        parts = (opened.overdue_margin, opened.overdue_interest, opened.due_margin, opened.due_interest)
+        due = sum(int(part.amount) for part in parts if part.amount.isdecimal())
+    return Sign(tuple(marks), due)
+
+
+async def known_opening(app: App, address: str, view: ChainView) -> data.Opening | None:
+    """What the index knows about a lease that acted in a block, asked once for everybody who looks at that block."""
 
     async def read() -> data.Opening | None:
-        return await app.upstreams.data.opening(address)
+        return await app.upstreams.openings.ask(address)
 
-    try:
-        found: data.Opening | None = await (view.once(("opening", address), read) if view else read())
-        return found
-    except ServiceFailure as error:
-        _log.info("the index does not answer", lease=address, error=error.message)
-        return None
+    found: data.Opening | None = await view.once(("opening", address), read)
+    return found
+
+
+async def read_lease(app: App, view: ChainView, address: str, gated: GatedConfig) -> tuple[State, data.Opening | None]:
+    """A lease's state as of a view, and what the index knows about it; a lease is complete without the latter."""
+    state = await read_state(view, address, gated)
+    return state, await app.upstreams.openings.of(address, sign_of(state))
 
 
 async def prices_of(app: App, view: ChainView) -> prices.Prices | None:
@@ -149,7 +165,7 @@ async def leases_of(app: App, view: ChainView, owner: str, only: str | None = No
 
     async def one(protocol: data.Protocol, address: str) -> LeaseInfo | None:
         try:
-            state, known = await asyncio.gather(read_state(view, address, gated), known_opening(app, address, view))
+            state, known = await read_lease(app, view, address, gated)
         except ContractRefused as error:
             _log.warning("a lease refuses to say its state", lease=address, error=error.message)
             return None
@@ -219,7 +235,7 @@ def declare(api: Registry, app: App) -> None:
             raise NotFound(f"Lease {address} not found")
         view = await app.chain()
         try:
-            state, known = await asyncio.gather(read_state(view, address, gated), known_opening(app, address, view))
+            state, known = await read_lease(app, view, address, gated)
         except NoSuchContract:
             raise NotFound(f"Lease {address} not found") from None
         if not belongs(state, known, protocol):
@@ -231,7 +247,10 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get("/api/leases/{address}/history", summary="What happened to a lease", tags=tags)
     async def history(request: Request[HistoryParams, None]) -> list[LeaseHistoryEntry]:
-        return history_of(await known_opening(app, request.params.address)) or []
+        address = request.params.address
+        if not is_address(address, app.settings.identity.prefix):
+            return []
+        return history_of(await app.upstreams.openings.of(address)) or []
 
     @api.get("/api/leases/config/{protocol}", summary="Terms of a protocol", tags=tags, errors=(404, 503))
     async def config(request: Request[ProtocolParams, None]) -> LeaseConfigResponse:

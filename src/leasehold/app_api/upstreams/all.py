@@ -13,6 +13,7 @@ from leasehold.app_api.upstreams.data import DataApi
 from leasehold.app_api.upstreams.failures import ChainFailure
 from leasehold.app_api.upstreams.lcd import ChainReads, Lcd
 from leasehold.app_api.upstreams.node import Node
+from leasehold.app_api.upstreams.openings import Openings
 from leasehold.app_api.upstreams.payments import PaymentsManager
 from leasehold.app_api.upstreams.referral import ReferralService
 from leasehold.app_api.upstreams.svm import SvmNode, unconfigured
@@ -34,6 +35,7 @@ class Upstreams:
     lcd: Lcd
     reads: ChainReads
     data: DataApi
+    openings: Openings
     swap: SwapProvider
     referral: ReferralService
     payments: PaymentsManager
@@ -73,12 +75,14 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Upstreams]:
             "Referral", url_of(settings, app.referral_url, "/referral"), _bearer(app.referral_token)
         )
         referral.unconfigured = lambda: referral.fail("Referral service not configured")
+        data = DataApi(await service("ETL", app.data_api_url or settings.url("data_api"), {}))
         swap_key = {"authorization": app.swap_api_key} if app.swap_api_key else {}
         upstreams = Upstreams(
             node=Node(rpc, clock),
             lcd=lcd,
             reads=ChainReads(lcd),
-            data=DataApi(await service("ETL", app.data_api_url or settings.url("data_api"), {})),
+            data=data,
+            openings=Openings(data, clock.monotonic),
             swap=SwapProvider(await service("Skip", url_of(settings, app.swap_url, "/swap"), swap_key)),
             referral=ReferralService(referral),
             payments=PaymentsManager(
@@ -93,6 +97,7 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Upstreams]:
             yield upstreams
         finally:
             upstreams.reads.close()
+            upstreams.openings.close()
             upstreams.node.close()
 
 

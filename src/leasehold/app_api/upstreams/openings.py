@@ -1,0 +1,102 @@
+"""What the index knows about leases, kept as long as their contracts say nothing new.
+
+A lease's record in the index changes when the lease acts, and its contract's state shows that at once. So the index is
+asked when a state shows an act, then about once a block for as long as the index may be behind, then rarely: what it is
+asked does not grow with clients, and hardly with blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from leasehold.app_api.upstreams.data import DataApi, Opening
+from leasehold.app_api.upstreams.failures import ServiceFailure
+from leasehold.app_api.upstreams.lcd import Shared
+from leasehold.core import logging
+
+# How long after an act the index may not have it yet, and how soon it is asked again meanwhile and afterwards.
+SETTLING_SECONDS = 30.0
+SOON_SECONDS = 1.0
+KEPT_SECONDS = 60.0
+MOST_LEASES = 50_000
+_log = logging.get("openings")
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What tells that a lease has acted: another `mark`, or less `due`, which by itself only grows."""
+
+    mark: tuple[str, ...]
+    due: int = 0
+
+    def follows(self, last: Sign) -> bool:
+        """Whether nothing happened since the last sign."""
+        return self.mark == last.mark and self.due >= last.due
+
+
+@dataclass(slots=True)
+class _Kept:
+    opening: Opening | None
+    sign: Sign | None
+    acted: float
+    answered: float = -math.inf
+    failed: bool = False
+
+
+class Openings:
+    """The index's records of leases; a failure of the index keeps what was known."""
+
+    def __init__(self, data: DataApi, monotonic: Callable[[], float]) -> None:
+        self._data = data
+        self._now = monotonic
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._under_way: Shared[Opening | None] = Shared(keep=False)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    async def of(self, lease: str, sign: Sign | None = None) -> Opening | None:
+        """The record of a lease whose state shows a sign (without one: a record of the last moment will do)."""
+        kept = self._kept.get(lease)
+        if kept is None:
+            return await self.ask(lease, sign)
+        if sign is not None:
+            if kept.sign is not None and not sign.follows(kept.sign):
+                return await self.ask(lease, sign)
+            kept.sign = sign
+        now = self._now()
+        soon = sign is None or kept.failed or now - kept.acted < SETTLING_SECONDS
+        if now - kept.answered < (SOON_SECONDS if soon else KEPT_SECONDS):
+            self._kept.move_to_end(lease)
+            return kept.opening
+        return await self._refreshed(lease, kept)
+
+    async def ask(self, lease: str, sign: Sign | None = None) -> Opening | None:
+        """The record of a lease that has just acted, or that nobody has asked about before; None where there is none or
+        the index fails and never told."""
+        last = self._kept.get(lease)
+        kept = _Kept(last.opening if last else None, sign or (last.sign if last else None), self._now())
+        self._kept[lease] = kept
+        self._kept.move_to_end(lease)
+        while len(self._kept) > MOST_LEASES:
+            self._kept.popitem(last=False)
+        return await self._refreshed(lease, kept)
+
+    async def _refreshed(self, lease: str, kept: _Kept) -> Opening | None:
+        async def read() -> Opening | None:
+            return await self._data.opening(lease)
+
+        try:
+            kept.opening = await self._under_way.get(lease, read)
+            kept.failed = False
+        except ServiceFailure as error:
+            kept.failed = True
+            _log.info("the index does not answer", lease=lease, error=error.message)
+        kept.answered = self._now()
+        return kept.opening
+
+    def close(self) -> None:
+        self._under_way.clear()
