@@ -6,6 +6,7 @@ Rules depend on what a request holds, so that other recordings are judged the sa
   (issue, D16), where the public service copies them unchecked; so are a stake in another denom and a move to the same
   validator, which the chain refuses, and a network's key in lower case, which nobody would find;
 - an opening names the asset to lease, where the public service names the one paid with (fact sheet 3.4);
+- a quote's rate is the percent of its permille, ten thousand times what the public service makes of it (D13);
 - paths that only the interface has answer, and paths that nobody has are 404 (D31);
 - once a batch without ids was approved, or a text of an unknown language was set, lists of texts follow from what we
   did then (D37, D38).
@@ -25,6 +26,11 @@ from leasehold.core.addresses import Bech32Prefixes, InvalidAddress
 from leasehold.serving.matching import Matcher
 
 EXCEPTIONS = Path(__file__).with_name("app_writes.toml")
+# What the recordings' README says to leave out of every comparison.
+MOMENTS = frozenset(("synced_at", "reviewed_at", "timestamp", "exp"))
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# The documents of the configuration are maps (F4); everything else under admin has an order.
+_DOCUMENT = re.compile(r"/api/admin/(gated/[a-z]+-[a-z]+|translations/active)(\?.*)?")
 _AMOUNTS = ("amount", "amount_in", "amount_out", "downpayment_amount")
 _AMOUNT = re.compile(r"[1-9][0-9]{0,38}")
 _CONTRACTS = ("lease_address",)
@@ -47,6 +53,7 @@ class Row:
     status: int = 0
     ignore: tuple[str, ...] = ()
     unordered: bool = False
+    words: bool = False
 
     def fits(self, scene: str, case: dict[str, Any]) -> bool:
         request, response = case["request"], case["response"]
@@ -143,6 +150,9 @@ def corrected(case: dict[str, Any], world: dict[str, Any]) -> Any:
     request = case["request"]
     opening = request["path"] == "/api/leases/open" and isinstance(request["body"], dict)
     asset = leased(request["body"], world) if opening and case["response"]["status"] == 200 else None
+    if request["path"] == "/api/leases/quote" and case["response"]["status"] == 200:
+        body: dict[str, Any] = case["response"]["body"]
+        return {**body, "annual_interest_rate": round(body["annual_interest_rate"] * 10_000, 6)}
     return _corrected(case["response"]["body"], asset)
 
 
@@ -169,3 +179,41 @@ def diverges(case: dict[str, Any], status: int) -> bool:
         # Without ids we approve all; with ids, one that can't be approved is kept.
         return True
     return _LANGUAGE.fullmatch(request["path"]) is not None and status == 404
+
+
+def without_moments(value: Any) -> Any:
+    """A body without moments, and without ids that are drawn at random."""
+    if isinstance(value, list):
+        return [without_moments(one) for one in value]
+    if isinstance(value, dict):
+        return {
+            name: without_moments(one)
+            for name, one in value.items()
+            if name not in MOMENTS and not (name == "id" and isinstance(one, str) and _UUID.fullmatch(one))
+        }
+    return value
+
+
+def misordered(case: dict[str, Any], ours: Any) -> list[str]:
+    """Objects of an admin answer whose members stand in another order than recorded (F1, F39)."""
+    path, theirs = case["request"]["path"], case["response"]["body"]
+    if not path.startswith("/api/admin") or _DOCUMENT.fullmatch(path):
+        return []
+    return _misordered(theirs, ours)
+
+
+def _misordered(theirs: Any, ours: Any) -> list[str]:
+    if isinstance(theirs, list) and isinstance(ours, list):
+        return [text for one, other in zip(theirs, ours, strict=False) for text in _misordered(one, other)]
+    if not (isinstance(theirs, dict) and isinstance(ours, dict)):
+        return []
+    both = [name for name in theirs if name in ours]
+    found = [name for name in ours if name in theirs]
+    inner = [text for name in both for text in _misordered(theirs[name], ours[name])]
+    return inner if both == found else [f"order of members {found}, recorded {both}", *inner]
+
+
+def listed_first(theirs: Any, ours: Any) -> Any:
+    """Our list of snapshots cut to the recorded names, which must come first and in their order."""
+    names = [one["name"] for one in theirs["fields"]]
+    return {**ours, "fields": [one for one in ours["fields"] if one["name"] in names]}
