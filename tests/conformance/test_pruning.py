@@ -54,7 +54,7 @@ def test_rpc_names_the_lowest_height(pruned: RunningDevnet, method: str) -> None
     """Each method with a height is an internal error with status 500 for GET."""
     status, answer = _get(f"{pruned.rpc}/{method}?height=5")
     assert (status, answer["error"]["code"]) == (500, -32603)
-    assert re.fullmatch(NO_BLOCK, answer["error"]["data"]) or method == "block_results"
+    assert re.fullmatch(NO_BLOCK, answer["error"]["data"])
 
 
 def test_the_websocket_says_the_same(pruned: RunningDevnet) -> None:

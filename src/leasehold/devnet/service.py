@@ -79,7 +79,6 @@ async def serving(
         return answer.status, [(b"content-type", answer.content_type.encode())], answer.body
 
     lcd = LcdApplication(devnet.registry, devnet.app.queries, clock, rpc_on_lcd)
-    control = Control(devnet, sealer, clock, live, folder, Surfaces(rpc, lcd))
     grpc_server = GrpcServer(
         devnet.registry,
         devnet.app.queries,
@@ -88,6 +87,7 @@ async def serving(
         certificate=settings.devnet.grpc_certificate,
         key=settings.devnet.grpc_key,
     )
+    control = Control(devnet, sealer, clock, live, folder, Surfaces(rpc, lcd, grpc_server))
     await rpc.start()
     try:
         async with (

@@ -5,6 +5,7 @@ An in-process consensus drives it by default; whatever else speaks these calls m
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -135,6 +136,10 @@ class AppInfo:
     app_version: int
     last_height: int
     last_app_hash: bytes
+
+
+# A query that takes long, to be awaited while blocks are sealed; None stands for all others.
+LengthyQuery = Awaitable[QueryResult] | None
 
 
 class Application(Protocol):

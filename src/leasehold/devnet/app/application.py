@@ -193,6 +193,10 @@ class ChainApplication:
     def query(self, path: str, data: bytes, height: int, prove: bool) -> abci.QueryResult:
         return self.queries.abci(path, data, height, prove)
 
+    def lengthy_query(self, path: str, data: bytes, height: int, prove: bool) -> abci.LengthyQuery:
+        """A query that is awaited because it takes long; None for all others."""
+        return self.queries.paths.lengthy(path, data, height, prove)
+
     def simulate(self, raw: bytes) -> Simulation:
         """Run a transaction on what the mempool's checks have left, without verifying signatures."""
         return self._execution.simulated(self._check, self._next_block(), raw)

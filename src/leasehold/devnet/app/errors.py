@@ -138,6 +138,8 @@ NOT_FOUND = _sdk(38, "not found")
 INVALID_GAS_LIMIT = _sdk(41, "invalid gas limit")
 TX_TIMEOUT = _sdk(42, "tx timeout")
 UNDEFINED = Kind("undefined", 1, "")
+# What a handler trips over unawares: the node recovers and tells, and nothing else happens.
+PANIC = Kind("undefined", 111222, "panic")
 
 
 def undefined(text: str) -> ChainError:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from leasehold.chain.registry import Registry
 from leasehold.chain.transactions import Transaction, UndecodableTransaction, decode_transaction
+from leasehold.core import logging
 from leasehold.core.addresses import decode
 from leasehold.devnet.app import abci
 from leasehold.devnet.app.ante import Ante
@@ -17,6 +20,7 @@ from leasehold.devnet.app.errors import (
     INVALID_GAS_LIMIT,
     INVALID_REQUEST,
     OUT_OF_GAS,
+    PANIC,
     TX_DECODE,
     UNKNOWN_REQUEST,
     ChainError,
@@ -29,6 +33,7 @@ from leasehold.devnet.state.gas import GasMeter, OutOfGas
 from leasehold.devnet.state.store import Overlay
 
 Handler = Callable[[Context, Any], Any]
+_log = logging.get("execution")
 
 
 @dataclass(slots=True)
@@ -81,7 +86,7 @@ class Execution:
             self._validate(decoded)
             _limit_gas(wanted, max_gas)
             self._ante.run(ctx, decoded)
-        except (ChainError, OutOfGas) as error:
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong fails the transaction, never the block
             return _failure(_registered(error), wanted, ctx.gas.used)
         branch.write(overlay)
         return abci.TxResult(data=b"", gas_wanted=wanted, gas_used=ctx.gas.used)
@@ -99,13 +104,13 @@ class Execution:
             self._validate(decoded)
             _limit_gas(wanted, max_gas)
             self._ante.run(ctx, decoded)
-        except (ChainError, OutOfGas) as error:
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong fails the transaction, never the block
             return _failure(_registered(error), wanted, meter.used)
         outer.write(overlay)
         inner = ctx.fork()
         try:
             run = self._run(inner, decoded)
-        except (ChainError, OutOfGas) as error:
+        except Exception as error:  # noqa: BLE001 - as above
             result = _failure(_registered(error), wanted, meter.used)
             result.events = ctx.events
             return result
@@ -127,11 +132,17 @@ class Execution:
             self._validate(decoded)
             self._ante.run(ctx, decoded)
             run = self._run(ctx.fork(), decoded)
-        except (ChainError, OutOfGas) as error:
+        except Exception as error:  # noqa: BLE001 - as above
             raise SimulationError(_registered(error), ctx.gas.used) from None
         return Simulation(ctx.gas.used, self._data(run.responses), ctx.events + run.events, run.responses)
 
     def _decoded(self, raw: bytes) -> Transaction | ChainError:
+        try:
+            return self._decode(raw)
+        except Exception as error:  # noqa: BLE001 - as above
+            return _registered(error)
+
+    def _decode(self, raw: bytes) -> Transaction | ChainError:
         # The real chain wraps the decoder's error, itself of this kind, once more.
         try:
             decoded = decode_transaction(self._registry, raw)
@@ -217,10 +228,16 @@ def _limit_gas(wanted: int, limit: int) -> None:
         raise INVALID_GAS_LIMIT(f"tx gas limit {wanted} exceeds block max gas {limit}")
 
 
-def _registered(error: ChainError | OutOfGas) -> ChainError:
+def _registered(error: Exception) -> ChainError:
+    """The error a transaction ends with; one that nobody foresaw is a panic, told to the operator too."""
     if isinstance(error, ChainError):
         return error
-    return OUT_OF_GAS(f"out of gas in location: {error.location}; gasWanted: {error.limit}, gasUsed: {error.used}")
+    if isinstance(error, OutOfGas):
+        return OUT_OF_GAS(f"out of gas in location: {error.location}; gasWanted: {error.limit}, gasUsed: {error.used}")
+    _log.error("a transaction failed unexpectedly", exc_info=error)
+    frames = extract_tb(error.__traceback__)
+    stack = "\n".join(f"{frame.name} {Path(frame.filename).name}:{frame.lineno}" for frame in frames)
+    return PANIC(f"recovered: {type(error).__name__}: {error}\nstack:\n{stack}")
 
 
 def _failure(error: ChainError, wanted: int, used: int) -> abci.TxResult:

@@ -17,7 +17,7 @@ from leasehold.chain.comet.votes import median_time
 from leasehold.core.clock import Clock
 from leasehold.core.errors import InvalidInput, Unavailable
 from leasehold.core.garbage import rare_collections
-from leasehold.devnet.app.abci import Application, FinalizeResult, Misbehavior, QueryResult, TxResult
+from leasehold.devnet.app.abci import Application, FinalizeResult, LengthyQuery, Misbehavior, QueryResult, TxResult
 from leasehold.devnet.consensus.blockstore import BlockStore, StoredBlock
 from leasehold.devnet.consensus.electorate import Electorate
 from leasehold.devnet.consensus.genesis import Genesis
@@ -133,6 +133,11 @@ class Node:
 
     def query(self, path: str, data: bytes, height: int, prove: bool) -> QueryResult:
         return self.app.query(path, data, height, prove)
+
+    def lengthy_query(self, path: str, data: bytes, height: int, prove: bool) -> LengthyQuery:
+        """A query that the application, if it can tell, knows to take long; ABCI itself has no such thing."""
+        lengthy = getattr(self.app, "lengthy_query", None)
+        return None if lengthy is None else lengthy(path, data, height, prove)
 
     def submit(self, tx: bytes) -> TxResult:
         """Offer a transaction to the mempool; raises TxInCache and the mempool's other refusals."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from leasehold.core.errors import InvalidInput
 from leasehold.devnet.chain import Devnet
+from leasehold.devnet.grpc.server import GrpcServer
 from leasehold.devnet.lcd.server import LcdApplication
 from leasehold.devnet.rpc.server import RpcServer
 
@@ -18,6 +19,7 @@ class Surfaces:
 
     rpc: RpcServer | None = None
     lcd: LcdApplication | None = None
+    grpc: GrpcServer | None = None
 
 
 @dataclass(slots=True)
@@ -31,7 +33,7 @@ class Faults:
     stale_at: int | None = None
 
     def slow(self, seconds: float) -> None:
-        """Let every answer of RPC and LCD take at least this long; 0 ends it."""
+        """Let every answer of RPC, LCD and gRPC take at least this long; 0 ends it."""
         if not 0 <= seconds <= SLOWEST_SECONDS:
             raise InvalidInput(f"a delay is 0 to {SLOWEST_SECONDS:g} seconds", field="slow_seconds")
         self.slow_seconds = seconds
@@ -39,6 +41,8 @@ class Faults:
             self.surfaces.rpc.delay_answers(seconds)
         if self.surfaces.lcd is not None:
             self.surfaces.lcd.delay_seconds = seconds
+        if self.surfaces.grpc is not None:
+            self.surfaces.grpc.delay_answers(seconds)
 
     def drop_subscribers(self) -> int:
         """Cut off every WebSocket client; returns how many there were."""

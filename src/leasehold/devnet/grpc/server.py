@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -16,7 +17,8 @@ from grpc_health.v1._async import HealthServicer
 from leasehold.chain.registry import Method, Registry
 from leasehold.core.errors import ConfigurationError
 from leasehold.devnet.app.errors import Status, StatusError
-from leasehold.devnet.app.queries import HeightError, Queries, asked_height
+from leasehold.devnet.app.heights import HeightError, asked_height
+from leasehold.devnet.app.queries import Queries
 from leasehold.devnet.grpc.reflection import reflection_handlers
 
 HEIGHT = "x-cosmos-block-height"
@@ -42,6 +44,8 @@ class _QueryHandler(_Handler):
 
     def __init__(self, registry: Registry, queries: Queries) -> None:
         self._queries = queries
+        # A fault a devnet can be told to have: every answer takes at least this long.
+        self.delay_seconds = 0.0
         self._methods = {
             path: grpc.unary_unary_rpc_method_handler(self._behavior(method))
             for path, method in registry.method_by_path.items()
@@ -59,6 +63,8 @@ class _QueryHandler(_Handler):
 
     def _behavior(self, method: Method) -> Behavior:
         async def answer(data: bytes, context: ByteContext) -> bytes:
+            if self.delay_seconds:
+                await asyncio.sleep(self.delay_seconds)
             try:
                 request = method.request_type.FromString(data)
             except DecodeError:
@@ -71,10 +77,11 @@ class _QueryHandler(_Handler):
                 raise
             if method.service not in _HEIGHTLESS:
                 await context.send_initial_metadata(((HEIGHT, str(height)),))
-            if method.path in self._queries.lengthy:
-                await self._queries.ahead(method.path, request)
             try:
-                response = self._queries.call(method.path, request, height)
+                if self._queries.is_lengthy(method.path, request):
+                    response = await self._queries.answer(method.path, request, height)
+                else:
+                    response = self._queries.call(method.path, request, height)
             except StatusError as error:
                 await context.abort(_CODES[int(error.status)], error.message)
                 raise
@@ -123,7 +130,8 @@ class GrpcServer:
         self._server = grpc.aio.server(
             options=[("grpc.max_receive_message_length", MAX_MESSAGE), ("grpc.so_reuseport", 0)]
         )
-        handlers: list[Any] = [_QueryHandler(registry, queries), *reflection_handlers(registry, queries)]
+        self._queries = _QueryHandler(registry, queries)
+        handlers: list[Any] = [self._queries, *reflection_handlers(registry, queries)]
         self._server.add_generic_rpc_handlers(handlers)
         state = HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(state, self._server)
@@ -132,6 +140,10 @@ class GrpcServer:
         self._address = f"{host}:{port}"
         self._certificate, self._key = certificate, key
         self.port = port
+
+    def delay_answers(self, seconds: float) -> None:
+        """Let every answer of the query table take at least this long."""
+        self._queries.delay_seconds = seconds
 
     async def start(self) -> None:
         if self._certificate:

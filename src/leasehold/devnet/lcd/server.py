@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -14,7 +15,8 @@ from leasehold.chain.registry import Registry
 from leasehold.core.clock import NANOSECONDS, Clock
 from leasehold.core.errors import InvalidInput
 from leasehold.devnet.app.errors import Status, StatusError
-from leasehold.devnet.app.queries import HeightError, Queries, asked_height
+from leasehold.devnet.app.heights import HeightError, asked_height
+from leasehold.devnet.app.queries import Queries
 from leasehold.devnet.lcd.pages import routes_page
 from leasehold.devnet.lcd.templates import Route, RouteTable
 from leasehold.devnet.services.transactions import GivenTransaction
@@ -134,14 +136,16 @@ class LcdApplication:
         plain: Headers = [(b"x-cosmos-block-height", shown)]
         if route.method.path == _BROADCAST:
             meta, plain = [], []
-        if route.method.path in self._queries.lengthy:
-            await self._queries.ahead(route.method.path, message)
         try:
-            response = self._queries.call(route.method.path, message, height)
+            if self._queries.is_lengthy(route.method.path, message):
+                response = await self._queries.answer(route.method.path, message, height)
+                body = await self._queries.in_thread(partial(self._codec.encode, response))
+            else:
+                body = self._codec.encode(self._queries.call(route.method.path, message, height))
         except StatusError as error:
             status, extra, text = _error(error)
             return status, extra + meta, text
-        return 200, [_JSON, *meta, *plain], self._codec.encode(response)
+        return 200, [_JSON, *meta, *plain], body
 
     def _message(self, route: Route, values: list[str], query: str, body: bytes) -> Any:
         message: Any = route.method.request_type()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -17,7 +17,7 @@ from leasehold.chain.comet.blocks import tx_hash
 from leasehold.chain.comet.query import MAX_LENGTH, Query, QuerySyntaxError, parse
 from leasehold.chain.comet.validators import address_of
 from leasehold.core.errors import LeaseholdError
-from leasehold.devnet.app.abci import TxResult
+from leasehold.devnet.app.abci import QueryResult, TxResult
 from leasehold.devnet.consensus.blockstore import StoredBlock
 from leasehold.devnet.consensus.genesis import render_params
 from leasehold.devnet.consensus.keys import derived_key
@@ -166,7 +166,13 @@ class Methods:
     def abci_query(self, path: str, data: bytes, height: int, prove: bool) -> Result:
         if self._frozen is not None:
             height = height or self.latest
+        pending = self.node.lengthy_query(path, data, height, prove)
+        if pending is not None:
+            return self._lengthy_query(pending)
         return rendering.query_result(self.node.query(path, data, height, prove))
+
+    async def _lengthy_query(self, pending: Awaitable[QueryResult]) -> Result:
+        return rendering.query_result(await pending)
 
     def consensus_state(self) -> Result:
         return consensus_state.summary(self.node)

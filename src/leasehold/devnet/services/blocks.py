@@ -9,10 +9,10 @@ from typing import Any
 from leasehold import __version__
 from leasehold.chain.comet.validators import ValidatorSet
 from leasehold.core.addresses import Bech32Prefixes
+from leasehold.devnet.app.abci_paths import split_path
 from leasehold.devnet.app.application import ChainApplication
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.errors import PlainError, Status, StatusError
-from leasehold.devnet.app.queries import split_path
 from leasehold.devnet.consensus.blockstore import StoredBlock
 from leasehold.devnet.consensus.node import Node
 

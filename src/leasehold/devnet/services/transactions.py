@@ -24,7 +24,7 @@ from leasehold.devnet.app.errors import (
     Status,
     StatusError,
 )
-from leasehold.devnet.app.queries import simulated_result
+from leasehold.devnet.app.simulations import simulated_result
 from leasehold.devnet.consensus.blockstore import IndexedTx
 from leasehold.devnet.consensus.mempool import TxInCache
 from leasehold.devnet.consensus.node import Node

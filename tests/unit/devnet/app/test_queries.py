@@ -11,7 +11,7 @@ from tests.unit.devnet.open_chain import BLOCKS, shared_chain
 
 from leasehold.devnet.app.abci import QueryResult
 from leasehold.devnet.app.errors import INSUFFICIENT_FUNDS, WRONG_SEQUENCE, ChainError, Kind
-from leasehold.devnet.app.queries import HeightError, asked_height
+from leasehold.devnet.app.heights import HeightError, asked_height
 from leasehold.devnet.app.source_positions import source_position
 
 PARAMS = "/cosmos.bank.v1beta1.Query/Params"

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.devnet.control.controlled_chain import Ground
 
 from leasehold.core.errors import InvalidInput
-from leasehold.devnet.app.queries import HeightError
+from leasehold.devnet.app.heights import HeightError
 
 Make = Callable[..., Ground]
 
