@@ -15,8 +15,6 @@ REGISTRY = registry()
 METHOD = REGISTRY.method_by_path["/cosmos.bank.v1beta1.Query/TotalSupply"]
 NAMES = [f"coin{number:05d}" for number in range(3 * PART + 7)]
 COINS = [(name.encode(), {"denom": name, "amount": "1"}) for name in NAMES]
-    (f"coin{number:05d}".encode(), {"denom": f"coin{number:05d}", "amount": "1"}) for number in range(3 * PART + 7)
-]
 
 
 def listed(request: Any) -> Any:
