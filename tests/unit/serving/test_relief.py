@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+from collections.abc import Callable
 
 import pytest
 
@@ -11,28 +12,73 @@ from leasehold.serving import relief
 from leasehold.serving.relief import Relief, give_back
 
 
-def counting(many: int = 10) -> tuple[Relief, list[int]]:
-    acted: list[int] = []
-    return Relief(lambda: acted.append(1), many=many, settle=0.0), acted
+class Watched:
+    """A relief whose timers the test lets go off."""
+
+    def __init__(self) -> None:
+        self.acted = 0
+        self.timers: list[Callable[[], None]] = []
+        self.relief = Relief(self._act, many=10, later=lambda seconds, call: self.timers.append(call))
+
+    def _act(self) -> None:
+        self.acted += 1
+
+    def counts(self, *counts: int) -> None:
+        for count in counts:
+            self.relief.now(count)
+
+    def fire(self) -> None:
+        """Let the timers that are set go off."""
+        due, self.timers = self.timers, []
+        for call in due:
+            call()
 
 
-async def test_it_acts_once_after_many_have_left() -> None:
-    """When most of a crowd is gone it acts, once for all who leave in a moment, and again for the next crowd."""
-    watch, acted = counting()
-    for _ in range(2):
-        for count in [*range(1, 31), *range(30, -1, -1)]:
-            watch.now(count)
-        await asyncio.sleep(0.01)
-    assert acted == [1, 1]
+def test_it_acts_once_after_many_have_left() -> None:
+    """When most of a crowd is gone it acts once they are steady, and again for the next crowd."""
+    watched = Watched()
+    for crowd in (1, 2):
+        watched.counts(*range(1, 31), *range(30, -1, -1))
+        while watched.timers:
+            watched.fire()
+        assert watched.acted == crowd
 
 
-async def test_coming_and_going_is_left_alone() -> None:
+def test_coming_and_going_is_left_alone() -> None:
     """Neither a few who leave nor a large crowd that becomes a little smaller is worth the work."""
-    watch, acted = counting()
-    for count in [*range(1, 9), *range(8, -1, -1), *range(1, 101), *range(100, 60, -1)]:
+    watched = Watched()
+    watched.counts(*range(1, 9), *range(8, -1, -1), *range(1, 101), *range(100, 60, -1))
+    assert watched.timers == []
+
+
+def test_it_waits_until_the_last_have_left() -> None:
+    """While they are still leaving nothing is done; when that is over, it is."""
+    watched = Watched()
+    watched.counts(100, 40)
+    for count in range(39, -1, -1):
+        watched.counts(count)
+        watched.fire()
+        assert watched.acted == 0
+    watched.fire()
+    assert (watched.acted, watched.timers) == (1, [])
+
+
+def test_those_who_come_back_need_the_memory() -> None:
+    """A crowd that is back by the time it would act is left alone."""
+    watched = Watched()
+    watched.counts(100, 10, 90)
+    watched.fire()
+    assert (watched.acted, watched.timers) == (0, [])
+
+
+async def test_an_event_loop_lets_it_go_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default the running loop's timers are used."""
+    monkeypatch.setattr(relief, "SETTLE_SECONDS", 0.0)
+    acted = asyncio.Event()
+    watch = Relief(acted.set, many=10)
+    for count in (100, 0):
         watch.now(count)
-    await asyncio.sleep(0.01)
-    assert acted == []
+    await asyncio.wait_for(acted.wait(), 5)
 
 
 def test_giving_back_is_possible_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:

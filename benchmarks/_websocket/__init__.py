@@ -1,0 +1,1 @@
+"""The processes of the WebSocket benchmark: two servers, their clients, and blocks with events."""
