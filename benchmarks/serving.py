@@ -28,7 +28,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,16 +158,16 @@ TUNING = "open_file_cache max=100 inactive=60s; open_file_cache_valid 60s;"
 
 
 @contextmanager
-def nginx(folder: Path, tuned: bool) -> Iterator[Server]:
-    """nginx with the same bytes as files, pinned to the same core."""
+def nginx(folder: Path, contents: Mapping[str, bytes], *, tuned: bool = False) -> Iterator[Server]:
+    """nginx with bytes as files under their paths, each with a precompressed neighbour, pinned to our server's core."""
     # nginx can't be asked for any free port, so one is looked for.
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    files = folder / "files"
-    files.mkdir()
-    for size in SIZES:
-        (files / f"{size}.json").write_bytes(body_of(size))
-        (files / f"{size}.json.gz").write_bytes(gzip.compress(body_of(size), 6))
+    for path, content in contents.items():
+        file = folder / "files" / path.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+        file.with_name(f"{file.name}.gz").write_bytes(gzip.compress(content, 6))
     folder.chmod(0o755)
     user = "root" if os.geteuid() == 0 else os.environ.get("USER", "nobody")
     configuration = folder / "nginx.conf"
@@ -176,7 +176,7 @@ def nginx(folder: Path, tuned: bool) -> Iterator[Server]:
     try:
         for _ in range(100):
             try:
-                fetch(port, "/2.json")
+                fetch(port, next(iter(contents)))
                 break
             except OSError:
                 time.sleep(0.05)
@@ -199,23 +199,27 @@ def fetch(port: int, path: str, *headers: str) -> dict[str, str]:
 
 
 def measure(server: Server, case: Case, seconds: float, connections: int) -> Burst:
-    """One burst of load."""
-    port = server.port
+    """One burst of a case's requests."""
     path = f"/{case.kilobytes}.json"
     headers = list(case.headers)
     if case.conditional:
-        headers.append(f"If-None-Match: {fetch(port, path)['etag']}")
+        headers.append(f"If-None-Match: {fetch(server.port, path)['etag']}")
+    return burst(server, path, headers, seconds, connections)
+
+
+def burst(server: Server, path: str, headers: Sequence[str], seconds: float, connections: int) -> Burst:
+    """As many requests for a path as are answered."""
     command = ["taskset", "-c", LOAD_CORE, "wrk", "-t1", f"-c{connections}", f"-d{seconds}s"]
     for header in headers:
         command += ["-H", header]
     before = server.processor_seconds()
     output = subprocess.run(
-        [*command, f"http://127.0.0.1:{port}{path}"], check=True, capture_output=True, text=True
+        [*command, f"http://127.0.0.1:{server.port}{path}"], check=True, capture_output=True, text=True
     ).stdout
     spent = server.processor_seconds() - before
     failed = re.search(r"Non-2xx or 3xx responses: (\d+)|Socket errors: (.*)", output)
     if failed:
-        raise SystemExit(f"{case.name} on port {port}: {failed[0]}")
+        raise SystemExit(f"{path} on port {server.port}: {failed[0]}")
     rate = re.search(r"Requests/sec:\s+([\d.]+)", output)
     count = re.search(r"(\d+) requests in", output)
     assert rate is not None, output
@@ -231,7 +235,8 @@ def compare(seconds: float, rounds: int, connections: int, tuned: bool) -> bool:
     """Run everything interleaved, print the table, say whether the targets hold."""
     ours: dict[str, list[Burst]] = {case.name: [] for case in CASES}
     theirs: dict[str, list[Burst]] = {case.name: [] for case in CASES}
-    with tempfile.TemporaryDirectory() as name, leasehold() as mine, nginx(Path(name), tuned) as other:
+    files = {f"/{size}.json": body_of(size) for size in SIZES}
+    with tempfile.TemporaryDirectory() as name, leasehold() as mine, nginx(Path(name), files, tuned=tuned) as other:
         sides = [(mine, ours), (other, theirs)]
         for _ in range(rounds):
             for case in CASES:
