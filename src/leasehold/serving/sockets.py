@@ -84,11 +84,12 @@ class Wire(WebSocketsSansIOProtocol):
 
     def write(self, frame: bytes) -> None:
         """Send a finished frame; nothing happens on a connection that is ending."""
+        if self.close_sent or self.disconnected:
+            return
         transport = self.transport
         if self.descriptor < 0 or transport.get_write_buffer_size() or transport.is_closing():
             # Behind what the transport still holds, so that order is kept.
-            if not self.close_sent and not self.disconnected:
-                transport.write(frame)
+            transport.write(frame)
             return
         try:
             sent = os.write(self.descriptor, frame)

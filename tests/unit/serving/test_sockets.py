@@ -97,6 +97,25 @@ async def test_nothing_is_written_to_a_connection_that_ended() -> None:
             assert await other.receive_str() == "own"
 
 
+async def test_the_close_frame_is_the_last_one() -> None:
+    """What is published while a peer has yet to answer the close does not follow it."""
+    async with staged() as stage:
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(stage.url.split(":")[2].split("/")[0]))
+        upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        writer.write(f"GET /ws HTTP/1.1\r\nHost: 127.0.0.1\r\n{upgrade}{key}\r\n".encode())
+        async with asyncio.timeout(5):
+            await reader.readuntil(b"\r\n\r\n")
+            wire = await stage.wire()
+            wire.write(text_frame(b"before"))
+            wire.end(1001, "bye")
+            wire.write(text_frame(b"after"))
+            writer.write_eof()
+            seen = await reader.read()
+        assert seen == text_frame(b"before") + bytes((0x88, 5)) + (1001).to_bytes(2, "big") + b"bye"
+        writer.close()
+
+
 async def test_a_peer_that_vanishes_is_let_go() -> None:
     """Writing to a connection the peer has reset ends it and raises nothing."""
     async with staged() as stage, aiohttp.ClientSession() as session:
