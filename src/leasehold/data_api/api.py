@@ -52,7 +52,8 @@ class DataApi:
         self.metrics = Metrics()
         self.snapshots = SnapshotTable()
         self.index = Index()
-        self.shelf = Shelf(self.index, self.snapshots, clock, metrics=self.metrics, poll=poll)
+        lag = settings.data_api.ready_lag_seconds
+        self.shelf = Shelf(self.index, self.snapshots, clock, metrics=self.metrics, poll=poll, lag_seconds=lag)
         self.exports = Exports(self.index)
         self.registry = Registry(TITLE, version=version("leasehold"), dialect=DataDialect(), description=ABOUT)
         desk = Desk(self.registry, self.index, self.shelf, self.exports, clock, settings)

@@ -5,9 +5,10 @@ Every tag's module gets the desk and says what its routes are; how answers are k
 
 from __future__ import annotations
 
+import asyncio
 from base64 import urlsafe_b64encode
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, TypeAlias, Unpack
 
@@ -15,19 +16,22 @@ import msgspec
 
 from leasehold.core.addresses import Bech32Prefixes
 from leasehold.core.clock import EPOCH, Clock
-from leasehold.core.errors import NotFound
+from leasehold.core.errors import NotFound, RateLimited
 from leasehold.core.settings import Settings
 from leasehold.data_api.conventions import CSV, PERIODS, ExportParams, Window, WindowParams
 from leasehold.data_api.examples import example
 from leasehold.data_api.exports import Exports
-from leasehold.data_api.index import Index, Listing, Stated
-from leasehold.data_api.shelf import Content, Shelf, place_headers
+from leasehold.data_api.index import MAX_ROWS, Index, Listing, Stated
+from leasehold.data_api.packing import Packed
+from leasehold.data_api.shelf import BEHIND, Content, Shelf, place_headers
 from leasehold.serving.envelopes import JSON
 from leasehold.serving.negotiation import not_modified
 from leasehold.serving.routes import Cache, Declaration, NoParams, Registry, Reply, Request
 from leasehold.storage.queries import load
 
 Live: TypeAlias = Callable[[Any], Awaitable[Stated]]
+# Lists made for who asks, at once, and how many seconds others wait for their turn.
+AT_ONCE, PATIENCE = 3, 5.0
 _PROTOCOL = "SELECT name, lpp FROM indexer.protocols WHERE name = $1"
 
 
@@ -52,6 +56,7 @@ class Desk:
         self.clock = clock
         self.settings = settings
         self.prefixes = Bech32Prefixes(settings.identity.prefix)
+        self._turns = asyncio.Semaphore(AT_ONCE)
 
     def account(self, address: str) -> str:
         """A valid lower-case account or contract address; InvalidAddress otherwise."""
@@ -71,7 +76,7 @@ class Desk:
         """Declare a route computed for every request; an unchanged answer is a 304."""
 
         async def handler(request: Any) -> Reply:
-            return dated(await answer(request.params), request)
+            return self._dated(await answer(request.params), request)
 
         declaration.setdefault("cache", Cache.live())
         declaration.setdefault("responses", {304: None})
@@ -86,8 +91,8 @@ class Desk:
             asked = request.params
             arguments = (self.account(asked.address), asked.skip, asked.limit)
             if asked.format == "json":
-                return dated(await self.index.array(listing, *arguments), request)
-            return content_reply(await self.form(listing, asked.format, *arguments), request)
+                return self._dated(await self.index.array(listing, *arguments), request)
+            return self._content(await self.form(listing, asked.format, *arguments), request)
 
         declaration["produces"] = (JSON, CSV)
         declaration["response"] = listing.wire_type
@@ -132,8 +137,8 @@ class Desk:
 
         async def handler(request: Any) -> Reply:
             if export is not None and request.params.export:
-                return await self.exports.stream(export)
-            return await self._ask(path, request.params, make, seconds)
+                return await self._streamed(export)
+            return await self._ask(path, request, make, seconds)
 
         declaration.setdefault("cache", Cache.snapshot(seconds))
         self._declare(path, params, handler, declaration)
@@ -160,10 +165,10 @@ class Desk:
         async def handler(request: Any) -> Reply:
             asked = request.params
             if export is not None and getattr(asked, "export", False):
-                return await self.exports.stream(export, EPOCH, EPOCH)
+                return await self._streamed(export, EPOCH, EPOCH)
             if asked.from_ is not None:
-                return content_reply(await make(asked), request)
-            return await self._ask(path, asked, make, seconds, default)
+                return self._content(await self._in_turn(make, asked), request)
+            return await self._ask(path, request, make, seconds, default)
 
         declaration.setdefault("cache", Cache.snapshot(seconds))
         self._declare(path, params, handler, declaration)
@@ -172,10 +177,15 @@ class Desk:
 
     async def form(self, listing: Listing, format_name: str, *arguments: Any) -> Content:
         """A listing in the asked form."""
-        if format_name == "csv":
-            disposition = ("content-disposition", f'attachment; filename="{listing.name}.csv"')
-            return Content(await self.index.table(listing, *arguments), CSV, (disposition,))
-        return Content(await self.index.array(listing, *arguments, patient=True))
+        csv = format_name == "csv"
+        copied = await self.index.copied(listing, *arguments, csv=csv)
+        headers = [("content-disposition", f'attachment; filename="{listing.name}.csv"')] if csv else []
+        if copied.cut:
+            headers.append(("x-row-limit", str(MAX_ROWS)))
+        packed = copied.body if isinstance(copied.body, Packed) else None
+        body = copied.body if isinstance(copied.body, bytes) else b""
+        stated = Stated(body, copied.height, copied.time_ns)
+        return Content(stated, CSV if csv else JSON, tuple(headers), packed)
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
@@ -198,9 +208,23 @@ class Desk:
         self.windowed(path, params, make, seconds, default=default, export=listing, periods=periods, **declaration)
 
     async def _ask(
-        self, path: str, asked: Any, make: Callable[[Any], Awaitable[Content]], seconds: int, default: str = "3m"
+        self, path: str, request: Any, make: Callable[[Any], Awaitable[Content]], seconds: int, default: str = "3m"
     ) -> Reply:
-        return await self.shelf.ask(self._targets(path, asked, default), lambda: make(asked), seconds)
+        asked = request.params
+        targets = self._targets(path, asked, default)
+        return await self.shelf.ask(targets, lambda: self._in_turn(make, asked), seconds, request.headers)
+
+    async def _in_turn(self, make: Callable[[Any], Awaitable[Content]], asked: Any) -> Content:
+        """An answer made for who asks: few at a time, so that long ones leave connections for the others."""
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise RateLimited("too many lists are being made at once", retry_after=10) from None
+        try:
+            return await make(asked)
+        finally:
+            self._turns.release()
 
     def _stock(
         self, path: str, asked: Any, make: Callable[[Any], Awaitable[Content]], seconds: int, default: str = "3m"
@@ -224,27 +248,33 @@ class Desk:
         handler.__annotations__ = {"request": Request[params, None], "return": Reply}  # type: ignore[valid-type]
         self.api.get(path, **rest)(handler)
 
+    def _dated(self, stated: Stated, request: Request[Any, Any], media_type: str = JSON) -> Reply:
+        """A live answer with the block it speaks for; 304 when the caller has it already."""
+        # Weak, because every coding of the same bytes gets the same mark.
+        mark = b'"' + urlsafe_b64encode(sha256(stated.body).digest()[:18]) + b'"'
+        headers = {"cache-control": "no-cache", "etag": "W/" + mark.decode(), **self._place(stated)}
+        given = request.headers.get("if-none-match")
+        if given is not None and not_modified(given.encode("latin-1"), mark):
+            return Reply(status=304, headers=headers)
+        return Reply(body=stated.body, media_type=media_type, headers=headers)
 
-def dated(stated: Stated, request: Request[Any, Any], media_type: str = JSON) -> Reply:
-    """A live answer with the block it speaks for; 304 when the caller has it already."""
-    # Weak, because every coding of the same bytes gets the same mark.
-    mark = b'"' + urlsafe_b64encode(sha256(stated.body).digest()[:18]) + b'"'
-    headers = {"cache-control": "no-cache", "etag": "W/" + mark.decode(), **place_headers(stated)}
-    given = request.headers.get("if-none-match")
-    if given is not None and not_modified(given.encode("latin-1"), mark):
-        return Reply(status=304, headers=headers)
-    return Reply(body=stated.body, media_type=media_type, headers=headers)
+    def _content(self, content: Content, request: Request[Any, Any]) -> Reply:
+        """A content that is not kept, for one caller."""
+        if content.packed is not None:
+            headers = {"cache-control": "no-cache", **self._place(content.stated), **dict(content.headers)}
+            return content.packed.reply(request.headers, content.media_type, headers)
+        reply = self._dated(content.stated, request, content.media_type)
+        return replace(reply, headers={**reply.headers, **dict(content.headers)})
 
+    async def _streamed(self, listing: Listing, *arguments: Any) -> Reply:
+        reply = await self.exports.stream(listing, *arguments)
+        warning = {"warning": BEHIND} if self.shelf.behind else {}
+        return replace(reply, headers={**reply.headers, **warning})
 
-def content_reply(content: Content, request: Request[Any, Any]) -> Reply:
-    """A content that is not kept, for one caller."""
-    reply = dated(content.stated, request, content.media_type)
-    return Reply(
-        body=reply.body,
-        status=reply.status,
-        media_type=reply.media_type,
-        headers={**reply.headers, **dict(content.headers)},
-    )
+    def _place(self, stated: Stated) -> dict[str, str]:
+        """Which block an answer speaks for, and a warning where that is too long ago."""
+        warning = {"warning": BEHIND} if self.shelf.is_behind(stated.time_ns) else {}
+        return {**place_headers(stated), **warning}
 
 
 def encoded(value: Any, stated: Stated) -> Stated:

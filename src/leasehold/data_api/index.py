@@ -14,6 +14,7 @@ import asyncpg
 import msgspec
 
 from leasehold.core.errors import NotReady
+from leasehold.data_api.packing import Packed, Packer
 from leasehold.storage.pool import Database, DatabaseUnavailable, Session
 
 _Result = TypeVar("_Result")
@@ -21,8 +22,8 @@ _PLACE = (
     "coalesce((SELECT height FROM indexer.cursor), 0) AS height, "
     "coalesce((SELECT time_ns FROM indexer.cursor), 0) AS time_ns"
 )
-# Background work may read more than a request is allowed to, and is worth a plan of its own.
-_PATIENT = "SET LOCAL statement_timeout = 120000; SET LOCAL plan_cache_mode = force_custom_plan"
+# Lists of a window may read more than other requests are allowed to.
+_PATIENT = "SET LOCAL statement_timeout = 120000"
 
 
 # No answer has more rows: one that does not end would let a few requests fill the memory.
@@ -42,12 +43,13 @@ class Stated:
 class Listing:
     """Rows of one wire type: a query whose columns are the members of `row`, as JSON or as CSV.
 
-    `name` is the file name of the CSV form.
+    `name` is the file name of the CSV form; where `bare` names a member, JSON has its values alone.
     """
 
     name: str
     row: type[msgspec.Struct]
     query: str
+    bare: str = ""
 
     @property
     def columns(self) -> list[str]:
@@ -62,17 +64,31 @@ class Listing:
 
     @property
     def array(self) -> str:
-        """Expression that is the JSON array of the rows, the first 100,000 of them."""
-        rows = f"SELECT * FROM ({self.query}) q LIMIT {MAX_ROWS}"
-        return f"coalesce((SELECT '[' || string_agg(row_to_json(r)::text, ',') || ']' FROM ({rows}) r), '[]')"
+        """Expression that is the JSON array of the rows."""
+        return f"coalesce((SELECT '[' || string_agg(row_to_json(r)::text, ',') || ']' FROM ({self.query}) r), '[]')"
 
-    def csv(self, limit: int | None = None) -> str:
+    def objects(self, limit: int) -> str:
+        """Query of the rows as JSON, one by one."""
+        shown = f'to_json(r."{self.bare}")' if self.bare else "row_to_json(r)"
+        return f"SELECT {shown}::text FROM ({self.query}) r LIMIT {limit}"
+
+    def csv(self, limit: int) -> str:
         """Query of the CSV form, which spells booleans as JSON does."""
         columns = ", ".join(
             f'"{member.encode_name}"' + ("::text" if member.type is bool else "")
             for member in msgspec.structs.fields(self.row)
         )
-        return f"SELECT {columns} FROM ({self.query}) r LIMIT {limit or MAX_ROWS}"
+        return f"SELECT {columns} FROM ({self.query}) r LIMIT {limit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """All rows of a listing and the block they speak for; `cut` where there were more than an answer may have."""
+
+    body: bytes | Packed
+    height: int
+    time_ns: int
+    cut: bool
 
 
 class Index:
@@ -91,34 +107,32 @@ class Index:
             raise NotReady("the database is not connected")
         return self._database
 
-    async def text(self, expression: str, *arguments: Any, patient: bool = False) -> Stated:
+    async def text(self, expression: str, *arguments: Any) -> Stated:
         """A scalar text expression; an SQL null gives JSON `null`."""
-        row = await self._row(f"SELECT {_PLACE}, {expression} AS body", arguments, patient)
+        (row,) = await self.rows(f"SELECT {_PLACE}, {expression} AS body", *arguments)
         body = row["body"]
         return Stated(b"null" if body is None else body.encode(), row["height"], row["time_ns"])
 
-    async def array(self, listing: Listing, *arguments: Any, patient: bool = False) -> Stated:
-        """All rows as a JSON array."""
-        return await self.text(listing.array, *arguments, patient=patient)
+    async def array(self, listing: Listing, *arguments: Any) -> Stated:
+        """All rows of a short listing as a JSON array."""
+        return await self.text(listing.array, *arguments)
 
     async def first(self, listing: Listing, *arguments: Any) -> Stated:
         """The first row as a JSON object, `null` when there is none."""
         return await self.text(f"(SELECT row_to_json(r)::text FROM ({listing.query}) r LIMIT 1)", *arguments)
 
-    async def table(self, listing: Listing, *arguments: Any) -> Stated:
-        """All rows as CSV with a header line."""
-        chunks: list[bytes] = []
+    async def copied(self, listing: Listing, *arguments: Any, csv: bool = False, rows: int = MAX_ROWS) -> Copied:
+        """All rows as a JSON array, or as CSV with a header line; long ones come packed."""
 
-        async def take(data: bytes) -> None:
-            chunks.append(data)
-
-        async def copy(session: Session) -> Stated:
-            chunks.clear()
+        async def copy(session: Session) -> Copied:
+            taker = _Taker(csv=csv, rows=rows)
+            query = listing.csv(rows + 1) if csv else listing.objects(rows + 1)
+            form: dict[str, Any] = {"format": "csv", "header": True} if csv else {"format": "text"}
             async with session.transaction(isolation="repeatable_read", readonly=True):
                 await session.execute(_PATIENT)
                 (place,) = await session.fetch(f"SELECT {_PLACE}")
-                await session.copy_from_query(listing.csv(), *arguments, output=take, format="csv", header=True)
-            return Stated(b"".join(chunks), place["height"], place["time_ns"])
+                await session.copy_from_query(query, *arguments, output=taker.take, **form)
+            return Copied(await taker.finish(), place["height"], place["time_ns"], taker.cut)
 
         return await self._reading(copy)
 
@@ -144,19 +158,51 @@ class Index:
                 (place,) = await session.fetch(f"SELECT {_PLACE}")
                 yield session, Stated(b"", place["height"], place["time_ns"])
 
-    async def _row(self, statement: str, arguments: tuple[Any, ...], patient: bool) -> asyncpg.Record:
-        async def attempt(session: Session) -> asyncpg.Record:
-            if not patient:
-                return (await session.fetch(statement, *arguments))[0]
-            async with session.transaction(readonly=True):
-                await session.execute(_PATIENT)
-                return (await session.fetch(statement, *arguments))[0]
-
-        return await self._reading(attempt)
-
     async def _reading(self, operation: Callable[[Session], Awaitable[_Result]]) -> _Result:
         with _Said():
             return await self.database.reading(operation)
+
+
+class _Taker:
+    """Lines of a COPY on their way into a packer: as they are for CSV, as members of an array for JSON."""
+
+    def __init__(self, *, csv: bool, rows: int) -> None:
+        self._csv = csv
+        self._left = rows + csv
+        self._begun = False
+        self._rest = b""
+        self._packer = Packer()
+        self.cut = False
+
+    async def take(self, data: bytes) -> None:
+        """Some bytes of the COPY, not necessarily whole lines."""
+        whole, line, self._rest = (self._rest + data).rpartition(b"\n")
+        lines = whole + line
+        count = lines.count(b"\n")
+        if count > self._left:
+            self.cut = True
+            lines, count = _first(lines, self._left), self._left
+        self._left -= count
+        if lines:
+            await self._packer.feed(lines if self._csv else self._members(lines))
+
+    async def finish(self) -> bytes | Packed:
+        if not self._csv:
+            await self._packer.feed(b"]" if self._begun else b"[]")
+        return await self._packer.finish()
+
+    def _members(self, lines: bytes) -> bytes:
+        # JSON has no line ends of its own, and COPY doubles each backslash.
+        members = lines[:-1].replace(b"\\\\", b"\\").replace(b"\n", b",")
+        opening, self._begun = b"," if self._begun else b"[", True
+        return opening + members
+
+
+def _first(lines: bytes, count: int) -> bytes:
+    end = 0
+    for _ in range(count):
+        end = lines.index(b"\n", end) + 1
+    return lines[:end]
 
 
 class _Said:

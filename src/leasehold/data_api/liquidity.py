@@ -9,7 +9,7 @@ import msgspec
 
 from leasehold.core.errors import NotFound
 from leasehold.data_api.conventions import CSV, Format, FormatParams, From, Period, Window
-from leasehold.data_api.desk import Desk, encoded, queries
+from leasehold.data_api.desk import Desk, queries
 from leasehold.data_api.index import Listing, Stated
 from leasehold.data_api.shelf import FIVE_MINUTES, HOURLY, Content
 from leasehold.serving.envelopes import JSON
@@ -177,18 +177,13 @@ def _declare_pools(desk: Desk) -> None:
 
 
 def _declare_history(desk: Desk) -> None:
-    levels = Listing("utilization-level", UtilizationPoint, sql.utilization_level)
+    levels = Listing("utilization-level", UtilizationPoint, sql.utilization_level, bare="utilization_level")
     rates = Listing("pool-rates", RatePoint, sql.rates)
-    points = msgspec.json.Decoder(list[UtilizationPoint])
 
     async def level(params: PoolWindowParams) -> Content:
         window = Window.of(desk.clock, params.period, params.from_)
         protocol = await desk.protocol(params.protocol)
-        content = await desk.form(levels, params.format, window.since, window.changed, protocol.pool)
-        if params.format == "csv":
-            return content
-        bare = [point.utilization_level for point in points.decode(content.stated.body)]
-        return Content(encoded(bare, content.stated))
+        return await desk.form(levels, params.format, window.since, window.changed, protocol.pool)
 
     async def rate(params: PoolWindowParams) -> Content:
         window = Window.of(desk.clock, params.period, params.from_)

@@ -8,7 +8,9 @@ SELECT to_char(p.opened_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS 
     data_api.amount(round(h.pnl_usd / nullif(p.downpayment_usd, 0) * 100, 2)) AS pnl_percent,
     data_api.amount(CASE p.position_type WHEN 'Short' THEN h.lpn_price ELSE h.asset_price END) AS current_price,
     data_api.amount(round(h.liquidation_price, 4)) AS liquidation_price
-FROM indexer.position_hours h JOIN indexer.positions p ON p.lease = h.lease
+FROM indexer.position_hours h
+-- One by one: all positions there ever were are many more than those that are open.
+JOIN LATERAL (SELECT * FROM indexer.positions p WHERE p.lease = h.lease OFFSET 0) p ON true
 WHERE h.hour = (SELECT max(hour) FROM indexer.hours) AND h.amount > 0
 ORDER BY p.opened_at DESC, p.lease;
 

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+
+import psycopg
 from tests.unit.data_api.facts import Facts, instant
-from tests.unit.data_api.served_history import Client, History
+from tests.unit.data_api.large_index import fill
+from tests.unit.data_api.served_history import Client, History, own_database, served
+
+from leasehold.core.clock import ManualClock
+from leasehold.core.settings import Database
+from leasehold.storage import migrations
+from leasehold.storage.embedded import EmbeddedServer
 
 TAGS = [
     "Protocol", "Currency", "Metrics", "Treasury", "Liquidity", "Position", "Lease", "Market", "PnL", "Wallet", "Meta",
@@ -60,6 +70,24 @@ def test_blocks(client: Client, history: History) -> None:
         assert client.get(f"/api/blocks/{missing}").status == 404
     for wrong in ("-1", "x", "1.5", "9" * 40):
         assert client.get(f"/api/blocks/{wrong}").status == 400
+
+
+def test_missing_blocks_are_gaps(postgres: EmbeddedServer, history: History) -> None:
+    """Heights that were taken out are told as ranges, also after the index has grown."""
+    with own_database(postgres, "data_api_gaps") as url:
+        for schema in ("indexer", "data_api"):
+            found = migrations.of_package(f"leasehold.{schema}")
+            asyncio.run(migrations.apply(url, schema=schema, migrations=found))
+        fill(url, 600, instant(history.now_ns - 3600 * 10**9))
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("DELETE FROM indexer.blocks WHERE height IN (5, 17, 18, 19, 20)")
+            connection.execute("UPDATE indexer.cursor SET blocks = blocks - 5")
+            with served(replace(history.settings, database=Database(url=url)), ManualClock(history.now_ns)) as client:
+                gaps = [{"first": 5, "last": 5}, {"first": 17, "last": 20}]
+                assert client.json("/api/blocks/gaps") == {"first_height": 1, "height": 600, "gaps": gaps}
+                connection.execute("UPDATE indexer.cursor SET blocks = blocks + 1, height = height + 1")
+                assert client.json("/api/blocks/gaps") == {"first_height": 1, "height": 601, "gaps": gaps}
+                assert client.json("/api/blocks") == 596
 
 
 def test_answers_say_their_height(client: Client, history: History) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 
 import aiohttp
@@ -16,8 +16,9 @@ from leasehold.core.clock import ManualClock
 from leasehold.core.errors import InvalidInput, NotReady
 from leasehold.core.settings import Database, Limits, Settings
 from leasehold.data_api.index import Index, Stated
+from leasehold.data_api.packing import Packed
 from leasehold.data_api.service import application
-from leasehold.data_api.shelf import FIVE_MINUTES, HOURLY, ROOM, Content, Shelf
+from leasehold.data_api.shelf import FIVE_MINUTES, HOURLY, ROOM, ROOM_BYTES, Content, Shelf
 from leasehold.serving.service import serving
 from leasehold.serving.snapshots import SnapshotTable
 from leasehold.storage import migrations
@@ -33,11 +34,12 @@ class FakeIndex(Index):
         super().__init__()
         self.hour = datetime(2026, 1, 1, tzinfo=UTC)
         self.away = False
+        self.time_ns = 10**18
 
-    async def value(self, query: str, *arguments: object) -> datetime:
+    async def value(self, query: str, *arguments: object) -> datetime | int:
         if self.away:
             raise NotReady("the database does not answer")
-        return self.hour
+        return self.time_ns if "time_ns" in query else self.hour
 
 
 class Maker:
@@ -58,7 +60,7 @@ class Maker:
 @pytest.fixture
 def parts() -> tuple[Shelf, FakeIndex, SnapshotTable, ManualClock]:
     index, table, clock = FakeIndex(), SnapshotTable(), ManualClock(10**18)
-    return Shelf(index, table, clock), index, table, clock
+    return Shelf(index, table, clock, lag_seconds=1000), index, table, clock
 
 
 Parts = tuple[Shelf, FakeIndex, SnapshotTable, ManualClock]
@@ -101,7 +103,7 @@ async def test_asked_for_once_by_many(parts: Parts) -> None:
     """Those who ask at the same time share one making; after its time the answer leaves the shelf."""
     shelf, _, table, clock = parts
     make = Maker()
-    replies = await asyncio.gather(*(shelf.ask(("/x",), make, FIVE_MINUTES) for _ in range(20)))
+    replies = await asyncio.gather(*(shelf.ask(("/x",), make, FIVE_MINUTES, {}) for _ in range(20)))
     assert make.made == 1
     assert {reply.body for reply in replies} == {b"1"}
     assert table.get("/x") is not None
@@ -116,17 +118,17 @@ async def test_failures_are_not_kept(parts: Parts) -> None:
     make = Maker()
     make.error = InvalidInput("no")
     with pytest.raises(InvalidInput):
-        await shelf.ask(("/x",), make, FIVE_MINUTES)
+        await shelf.ask(("/x",), make, FIVE_MINUTES, {})
     assert table.get("/x") is None
     make.error = None
-    assert (await shelf.ask(("/x",), make, FIVE_MINUTES)).body == b"1"
+    assert (await shelf.ask(("/x",), make, FIVE_MINUTES, {})).body == b"1"
 
 
 async def test_rare_answers_make_room(parts: Parts) -> None:
     """However many different answers are asked for, only so many are kept."""
     shelf, _, table, _ = parts
     for number in range(ROOM + 50):
-        await shelf.ask((f"/x?n={number}",), Maker(), FIVE_MINUTES)
+        await shelf.ask((f"/x?n={number}",), Maker(), FIVE_MINUTES, {})
     assert len(table) == ROOM
     assert table.get("/x?n=0") is None
 
@@ -150,6 +152,64 @@ async def test_last_good_answers_stay_and_say_so(parts: Parts) -> None:
     fresh = table.get("/a")
     assert fresh is not None
     assert "warning" not in dict(fresh.response_headers)
+
+
+async def test_answers_say_when_the_chain_stands_still(parts: Parts) -> None:
+    """While the newest block is too old everything says so, kept and long answers alike; a new block ends it."""
+    shelf, index, table, clock = parts
+    shelf.keep(("/a",), Maker(), HOURLY)
+    shelf.keep(("/long",), _long(b"x" * 10), HOURLY)
+    await shelf.refresh()
+    clock.advance(seconds=1001)
+    await shelf.refresh()
+    still = table.get("/a")
+    assert still is not None
+    assert "does not follow the chain" in dict(still.response_headers)["warning"]
+    reply = await shelf.ask(("/long",), Maker(), HOURLY, {})
+    assert "does not follow the chain" in reply.headers["warning"]
+    assert reply.headers["cache-control"] == "no-cache"
+    index.time_ns = clock.now_ns()
+    await shelf.refresh()
+    moving = table.get("/a")
+    assert moving is not None
+    assert "warning" not in dict(moving.response_headers)
+    assert "max-age=3600" in dict(moving.response_headers)["cache-control"]
+    assert "warning" not in (await shelf.ask(("/long",), Maker(), HOURLY, {})).headers
+
+
+def _long(zstd: bytes) -> Callable[[], Awaitable[Content]]:
+    async def make() -> Content:
+        return Content(Stated(b"", 7, 0), packed=Packed(zstd, b"", 10**7, "digest"))
+
+    return make
+
+
+async def test_a_long_answer_takes_the_place_of_a_short_one(parts: Parts) -> None:
+    """What grew too long is no snapshot any more, and becomes one again when it is short."""
+    shelf, _, table, clock = parts
+    short, long = Maker(), _long(b"x")
+    makes = [short, long, short]
+
+    async def make() -> Content:
+        return await makes.pop(0)()
+
+    shelf.keep(("/a", "/a?period=3m"), make, FIVE_MINUTES)
+    for kept in (2, 0, 2):
+        await shelf.refresh()
+        clock.advance(seconds=300)
+        assert len(table) == kept
+        reply = await shelf.ask(("/a", "/a?period=3m"), short, FIVE_MINUTES, {"accept-encoding": "zstd"})
+        assert reply.headers.get("content-encoding") == (None if kept else "zstd")
+
+
+async def test_rare_answers_have_a_bounded_size(parts: Parts) -> None:
+    """However large the answers that are asked for, only so many bytes of them are kept."""
+    shelf, _, _, _ = parts
+    quarter = _long(b"x" * (ROOM_BYTES // 4))
+    for number in range(9):
+        await shelf.ask((f"/x?n={number}",), quarter, FIVE_MINUTES, {})
+    assert shelf.weight <= ROOM_BYTES
+    assert shelf.weight >= ROOM_BYTES // 2
 
 
 async def test_one_failure_does_not_hold_up_others(parts: Parts) -> None:
