@@ -6,6 +6,7 @@ Nothing of the application API is imported: what it should say is computed here 
 from __future__ import annotations
 
 import json
+import re
 import time
 import urllib.parse
 import urllib.request
@@ -120,6 +121,15 @@ def _prices(chain: Chain, protocols: dict[str, Any], decimals: dict[str, int]) -
 
 def _close(text: str, exact: Fraction) -> bool:
     return abs(Fraction(text) - exact) <= abs(exact) * TOLERANCE
+
+
+def test_the_history_was_shown_while_it_was_told(market: Stack) -> None:
+    """Whoever runs `up` on an empty home sees how far the simulated history is, before the chain is ready."""
+    shown = [line for line in market.lines if line.startswith("simulating 1 days of market: ")]
+    assert re.match(r"simulating 1 days of market: \d+%", shown[0])
+    assert "done in" in shown[-1]
+    ready = next(line for line in market.lines if line.startswith("devnet ready"))
+    assert market.lines.index(shown[-1]) < market.lines.index(ready)
 
 
 def test_prices_are_what_the_oracles_say(market: Stack, protocols: dict[str, Any], decimals: dict[str, int]) -> None:

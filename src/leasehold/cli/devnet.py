@@ -9,7 +9,7 @@ import click
 
 from leasehold.cli import catalogue, options
 from leasehold.cli.devnet_client import ControlClient
-from leasehold.cli.service import announcer, run
+from leasehold.cli.service import announcer, progress_for, run
 
 Values = dict[str, Any]
 
@@ -34,7 +34,8 @@ def command(ctx: click.Context, /, ready_fd: int | None, **given: Any) -> None:
     merged["assignments"] = (*(before.get("assignments") or ()), *given["assignments"])
     options.remember(ctx, merged)
     if ctx.invoked_subcommand is None:
-        run(catalogue.named("devnet"), options.invocation(ctx, {}), announcer("devnet", ready_fd))
+        ready, progress = announcer("devnet", ready_fd), progress_for(ready_fd)
+        run(catalogue.named("devnet"), options.invocation(ctx, {}), ready, progress)
 
 
 def _client(ctx: click.Context, given: Values) -> ControlClient:

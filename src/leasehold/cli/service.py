@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from leasehold.cli.entries import ENTRIES
 from leasehold.cli.journal import Journal
 from leasehold.core import logging
 from leasehold.core.errors import AlreadyRunning, Unavailable
+from leasehold.core.progress import PipedProgress, ProgressBar
 from leasehold.core.service_context import ServiceContext
 from leasehold.core.settings import Settings
 from leasehold.storage.embedded import EmbeddedServer
@@ -43,12 +45,17 @@ def command_for(name: str) -> click.Command:
     @click.option("--ready-fd", type=int, hidden=True, help="Write the ready line to this file descriptor.")
     @click.pass_context
     def command(ctx: click.Context, /, ready_fd: int | None, **given: Any) -> None:
-        run(service, options.invocation(ctx, given), announcer(name, ready_fd))
+        run(service, options.invocation(ctx, given), announcer(name, ready_fd), progress_for(ready_fd))
 
     return command
 
 
-def run(service: catalogue.Service, invocation: options.Invocation, ready: Callable[[str], None]) -> None:
+def run(
+    service: catalogue.Service,
+    invocation: options.Invocation,
+    ready: Callable[[str], None],
+    progress: Callable[[str], ProgressBar] = ProgressBar,
+) -> None:
     """Run a service in this process, alone on its home."""
     settings = invocation.load().settings
     logging.configure(service=service.name, level=settings.logs.level, form=settings.logs.form)
@@ -57,7 +64,7 @@ def run(service: catalogue.Service, invocation: options.Invocation, ready: Calla
         if service.database:
             settings = stack.enter_context(with_database(settings, invocation.home))
         module = importlib.import_module(service.module)
-        module.run(ServiceContext(settings=settings, home=invocation.home, ready=ready))
+        module.run(ServiceContext(settings=settings, home=invocation.home, ready=ready, progress=progress))
 
 
 @contextmanager
@@ -88,6 +95,11 @@ def _await_answers(server: EmbeddedServer, *, patience: float = 30.0) -> None:
         if time.monotonic() > deadline:
             raise Unavailable(f"the PostgreSQL of {server.home} does not answer", hint="its holder may be stuck")
         time.sleep(0.1)
+
+
+def progress_for(descriptor: int | None) -> Callable[[str], ProgressBar]:
+    """How a service shows long work before it is ready: also to the supervisor that gave it a descriptor."""
+    return ProgressBar if descriptor is None else partial(PipedProgress, descriptor=descriptor)
 
 
 def announcer(name: str, descriptor: int | None) -> Callable[[str], None]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from leasehold.cli.journal import Journal
 from leasehold.core.errors import AlreadyRunning, ConfigurationError, LeaseholdError
+from leasehold.core.progress import Report, told
 from leasehold.storage import launcher
 
 # Exit codes that trying again can't change.
@@ -75,6 +76,7 @@ class Supervised:
     journal: Journal
     announce: Callable[[str], None]
     patience: Patience = field(default_factory=Patience)
+    progress: Callable[[Report], None] = lambda _: None
     restarts: int = 0
 
     def __post_init__(self) -> None:
@@ -191,7 +193,8 @@ class Supervised:
                 lambda: asyncio.StreamReaderProtocol(stream), pipe
             )
             try:
-                line = await stream.readline()
+                while (report := told(line := await stream.readline())) is not None:
+                    self.progress(report)
             finally:
                 transport.close()
             return line.decode(errors="replace").strip() or None

@@ -9,12 +9,16 @@ from pathlib import Path
 
 from leasehold.cli.journal import BOUND, Journal
 from leasehold.cli.supervised import Patience, Program, Supervised
+from leasehold.core.progress import Report
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Supervisor:
-    """A stack of programs, each started when the one before is ready; one line per event goes to `announce`."""
+    """A stack of programs, each started when the one before is ready.
+
+    One line per event goes to `announce`, and to `progress` what programs tell of long work before they are ready.
+    """
 
     def __init__(
         self,
@@ -22,13 +26,14 @@ class Supervisor:
         *,
         logs: Path,
         announce: Callable[[str], None],
+        progress: Callable[[Report], None] = lambda _: None,
         patience: Patience | None = None,
         log_bound: int = BOUND,
     ) -> None:
         self._announce = announce
         self._journals = [Journal(logs, program.name, bound=log_bound) for program in programs]
         self.children = [
-            Supervised(program, journal, announce, patience or Patience())
+            Supervised(program, journal, announce, patience or Patience(), progress)
             for program, journal in zip(programs, self._journals, strict=True)
         ]
         self._stop = asyncio.Event()

@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -16,6 +16,7 @@ from leasehold.cli import catalogue, home, options
 from leasehold.cli.supervised import Program, launched
 from leasehold.cli.supervisor import Supervisor
 from leasehold.core.errors import ConfigurationError
+from leasehold.core.progress import ProgressBar, Report
 from leasehold.storage.embedded import EmbeddedServer
 
 
@@ -74,7 +75,35 @@ async def _run(
             programs.append(postgres_program(server))
         environment = invocation.child_environment(url)
         programs += [service_program(service, environment) for service in services]
-        await Supervisor(programs, logs=invocation.home / "logs", announce=announce).run()
+        board = Board(announce)
+        await Supervisor(
+            programs, logs=invocation.home / "logs", announce=board.announce, progress=board.progress
+        ).run()
+
+
+class Board:
+    """What people see of the stack: a line per event, and how far the work is that readiness waits for."""
+
+    def __init__(self, announce: Callable[[str], None], stream: TextIO | None = None) -> None:
+        self._announce = announce
+        self._stream = stream
+        self._bar: ProgressBar | None = None
+        self._title = ""
+
+    def announce(self, line: str) -> None:
+        if self._bar is not None:
+            self._bar.interrupt()
+        self._announce(line)
+
+    def progress(self, report: Report) -> None:
+        if self._bar is None or self._title != report.title:
+            self._title = report.title
+            self._bar = ProgressBar(report.title, stream=self._stream)
+        if report.share < 1:
+            self._bar.show(report.share, report.detail)
+        else:
+            self._bar.__exit__(None, None, None)
+            self._bar = None
 
 
 def postgres_program(server: EmbeddedServer) -> Program:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,7 +126,12 @@ def _sealer(devnet: Devnet, settings: Settings) -> Sealer:
     return Sealer(devnet.node, mode=mode, interval_seconds=max(interval, 1) / 1000)
 
 
-def open_with_history(settings: Settings, folder: Path | None, clock: DevnetClock) -> tuple[Devnet, LiveMarket | None]:
+def open_with_history(
+    settings: Settings,
+    folder: Path | None,
+    clock: DevnetClock,
+    progress: Callable[[str], ProgressBar] = ProgressBar,
+) -> tuple[Devnet, LiveMarket | None]:
     """Open the chain, with its market if it has one; a fresh chain is given the configured days before it goes live.
 
     A start that was cut short while it simulated begins anew: nobody has seen that chain yet.
@@ -145,7 +150,8 @@ def open_with_history(settings: Settings, folder: Path | None, clock: DevnetCloc
     market: Market | None = None
     if devnet.node.height == 0:
         market = Market(devnet, start=devnet.node.time_ns // NANOSECONDS)
-        with ProgressBar(f"simulating {days} days of market") as bar:
+        with progress(f"simulating {days} days of market") as bar:
+            bar.show(0.0)
             simulate(devnet, market, clock.now_ns() // NANOSECONDS, bar.show)
         with devnet.node.store.transaction():
             devnet.node.store.put_meta(_HISTORY, b"told")
@@ -166,7 +172,7 @@ async def _serve(context: ServiceContext) -> None:
         loop.add_signal_handler(number, stop.set)
     clock = DevnetClock()
     folder = context.home / "devnet"
-    devnet, live = open_with_history(context.settings, folder, clock)
+    devnet, live = open_with_history(context.settings, folder, clock, context.progress)
     try:
         async with serving(devnet, context.settings, clock, live=live, folder=folder) as at:
             context.ready(f"control {at.control}, rpc {at.rpc}, lcd {at.lcd}, grpc {at.grpc}")

@@ -13,6 +13,7 @@ import pytest
 
 from leasehold.cli.supervised import Hopeless, Patience, Program, launched
 from leasehold.cli.supervisor import Supervisor
+from leasehold.core.progress import Report
 
 QUICK = Patience(first=0.05, longest=0.2, stable=60, stop=0.5)
 READY = "import os, signal, sys, time; os.write(int(sys.argv[1]), b'here\\n'); os.close(int(sys.argv[1]));"
@@ -31,7 +32,10 @@ class Stack:
     def __init__(self, logs: Path, *programs: Program, patience: Patience = QUICK) -> None:
         self.lines: list[str] = []
         self._news = asyncio.Event()
-        self.supervisor = Supervisor(programs, logs=logs, announce=self._announce, patience=patience)
+        self.reports: list[Report] = []
+        self.supervisor = Supervisor(
+            programs, logs=logs, announce=self._announce, progress=self.reports.append, patience=patience
+        )
         self.logs = logs
 
     def _announce(self, line: str) -> None:
@@ -205,3 +209,15 @@ async def test_an_ignored_hangup_stays_ignored(tmp_path: Path) -> None:
             assert not stack.task.done()
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+async def test_what_a_program_tells_of_long_work_comes_before_its_ready_line(tmp_path: Path) -> None:
+    """Progress told on the ready pipe is passed on, line by line, and the ready line is still the ready line."""
+    work = (
+        "import os, sys, time; fd = int(sys.argv[1]);"
+        "os.write(fd, b'\\x01cooking\\x1f0.2500\\x1fone pot\\n'); os.write(fd, b'\\x01cooking\\x1f1.0000\\x1f\\n');"
+        "os.write(fd, b'here\\n'); os.close(fd); time.sleep(60)"
+    )
+    async with Stack(tmp_path, fake("cook", work)) as stack:
+        await stack.until(lambda lines: "cook ready: here" in lines)
+        assert stack.reports == [Report("cooking", 0.25, "one pot"), Report("cooking", 1.0, "")]

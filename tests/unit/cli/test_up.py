@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import socket
@@ -14,6 +15,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from leasehold.cli.up import Board
+from leasehold.core.progress import Report
 from leasehold.storage import orphans
 from leasehold.storage.embedded import EmbeddedServer
 
@@ -160,3 +163,30 @@ def test_a_killed_supervisor_takes_everything_along_and_can_be_followed(stack: S
         successor.process.wait()
         assert successor.process.stdout is not None
         successor.process.stdout.close()
+
+
+class Terminal(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_people_see_how_far_the_work_is_that_readiness_waits_for() -> None:
+    """On a terminal a service's long work is a bar, left alone by other lines; elsewhere it is plain lines."""
+    lines: list[str] = []
+    terminal, log = Terminal(), io.StringIO()
+    for stream in (terminal, log):
+        board = Board(lines.append, stream)
+        board.progress(Report("simulating 90 days of market", 0.25, "2800 blocks"))
+        board.announce("postgres ready")
+        board.progress(Report("simulating 90 days of market", 0.5, "5500 blocks"))
+        board.progress(Report("simulating 90 days of market", 1.0))
+        board.announce("devnet ready")
+    assert lines == ["postgres ready", "devnet ready"] * 2
+    assert "\rsimulating 90 days of market ███████" in terminal.getvalue()
+    assert "25% 2800 blocks" in terminal.getvalue().split("\n")[0]
+    assert log.getvalue().startswith("simulating 90 days of market: 25% 2800 blocks")
+    assert "\r" not in log.getvalue()
+    for stream in (terminal, log):
+        assert stream.getvalue().endswith("simulating 90 days of market: done in 0 s\n")
