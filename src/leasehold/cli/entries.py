@@ -32,6 +32,9 @@ ENTRIES = {
         "leasehold.cli.quarantine", "List or replay what could not be decoded.", "leasehold.indexer.service"
     ),
     "admin": Entry("leasehold.cli.admin", "Manage keys of the admin routes.", "leasehold.app_api.service"),
+    "gated": Entry(
+        "leasehold.cli.gated", "Import and export the configuration of what is shown.", "leasehold.app_api.service"
+    ),
     "bench": Entry("leasehold.cli.bench", "Measure this machine.", "leasehold.cli.bench"),
     "config": Entry("leasehold.cli.config", "Show settings and profiles."),
     "completion": Entry("leasehold.cli.completion", "Print a shell completion script."),

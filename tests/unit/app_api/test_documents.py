@@ -25,7 +25,7 @@ NETWORK = {
 @pytest.mark.parametrize(
     ("name", "content", "field"),
     [
-        ("currency-display", {"ATOM": {"icon": "i"}}, "currency-display.ATOM"),
+        ("currency-display", {"ATOM": {"icon": "i"}}, "currency-display.ATOM.displayName"),
         ("currency-display", {"ATOM": {"icon": 1, "displayName": "A"}}, "currency-display.ATOM.icon"),
         (
             "currency-display",
@@ -38,7 +38,7 @@ NETWORK = {
         ("network-config", {"N": {**NETWORK, "gas_price": "cheap"}}, "network-config.N.gas_price"),
         ("network-config", {"N": {**NETWORK, "gas_multiplier": 0}}, "network-config.N.gas_multiplier"),
         ("network-config", {"N": {**NETWORK, "chain_type": "evm"}}, "network-config.N.chain_type"),
-        ("network-config", {"N": {"chain_type": "svm", "name": "S"}}, "network-config.N"),
+        ("network-config", {"N": {"chain_type": "svm", "name": "S"}}, "network-config.N.chain_id"),
         (
             "lease-rules",
             {"downpayment_ranges": {"P": {"T": {"min": 2, "max": 1}}}},
@@ -51,7 +51,8 @@ NETWORK = {
         ),
         ("lease-rules", {"due_projection_secs": -1}, "lease-rules.due_projection_secs"),
         ("swap-settings", {"api_url": "u", "timeoutSeconds": "soon"}, "swap-settings.timeoutSeconds"),
-        ("swap-settings", {}, "swap-settings"),
+        ("swap-settings", {}, "swap-settings.api_url"),
+        ("ui-settings", {"maintenance": {}}, "ui-settings.maintenance.enabled"),
         ("ui-settings", {"hidden_proposals": [7]}, "ui-settings.hidden_proposals[0]"),
         ("nope", {}, "name"),
     ],

@@ -18,6 +18,7 @@ SWAP_SETTINGS = "swap-settings"
 UI_SETTINGS = "ui-settings"
 NAMES = (CURRENCY_DISPLAY, LEASE_RULES, NETWORK_CONFIG, SWAP_SETTINGS, UI_SETTINGS)
 _PATH = re.compile(r" - at `\$?(.*)`$")
+_ABSENT = re.compile(r"Object missing required field `(\w+)`")
 _GAS_PRICE = re.compile(r"\d+(\.\d+)?[A-Za-z][A-Za-z0-9/:._-]*")
 Colour = Annotated[str, msgspec.Meta(pattern=r"^#[0-9A-Fa-f]{6}$")]
 Whole = Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]
@@ -259,8 +260,8 @@ def _converted(name: str, content: Any, kind: type[T]) -> T:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as error:
         text = str(error)
-        found = _PATH.search(text)
-        field = name + (found[1] if found else "")
+        found, absent = _PATH.search(text), _ABSENT.match(text)
+        field = name + (found[1] if found else "") + (f".{absent[1]}" if absent else "")
         raise InvalidInput(f"{field}: {_PATH.sub('', text)}", field=field) from None
 
 
