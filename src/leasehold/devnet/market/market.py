@@ -82,6 +82,9 @@ class Market:
         self._fed = 0
         self._turn = 0
         self._dispatch = b""
+        # Transactions of the last plan that feed, with the protocols they feed; and protocols that are fed apart.
+        self._feeds: dict[bytes, tuple[str, ...]] = {}
+        self._apart: set[str] = set()
         self.active = list(deployment.protocols)
         if app.state.height:
             self.take_stock(app.context())
@@ -177,12 +180,10 @@ class Market:
         deeds = self._due(ctx, now)
         packets = self.relayer.messages(ctx)
         alarms = [self.dispatcher.dispatch(contract) for contract in self.dispatcher.ready(_at(ctx, now_ns))]
+        self._feeds = {}
         if now - self._fed >= self._patience(deeds, alarms):
-            feeder, hand = self._feeders[self._turn], self._feeding[self._turn]
-            self._turn = (self._turn + 1) % len(self._feeders)
-            plan.txs.append(hand.sign(ctx, auth, [feeder.feed(spec) for spec in self.active]))
+            plan.txs += self._feed(ctx)
             self._fed = now
-            self.dispatcher.watch([self.scene.deployment.addresses(spec.name).oracle for spec in self.active])
         if alarms:
             plan.dispatch = self._keeper.sign(ctx, auth, alarms, gas=60_000_000)
             plan.txs.append(plan.dispatch)
@@ -195,6 +196,19 @@ class Market:
             plan.txs.append(hand.sign(ctx, auth, messages, ahead=ahead))
         self._dispatch = plan.dispatch
         return plan
+
+    def _feed(self, ctx: Context) -> list[bytes]:
+        """Feeds of all protocols by the next feeder: one transaction, and one each for those that failed it."""
+        feeder, hand = self._feeders[self._turn], self._feeding[self._turn]
+        self._turn = (self._turn + 1) % len(self._feeders)
+        together = [spec for spec in self.active if spec.name not in self._apart]
+        alone = [[spec] for spec in self.active if spec.name in self._apart]
+        auth = self.scene.app.modules.auth
+        for ahead, specs in enumerate([*([together] if together else ()), *alone]):
+            tx = hand.sign(ctx, auth, [feeder.feed(spec) for spec in specs], ahead=ahead)
+            self._feeds[tx] = tuple(spec.name for spec in specs)
+        self.dispatcher.watch([self.scene.deployment.addresses(spec.name).oracle for spec in self.active])
+        return list(self._feeds)
 
     def _patience(self, deeds: list[Any], alarms: list[Any]) -> int:
         """How old the last feed may be, in seconds, given what is about to read it."""
@@ -210,6 +224,14 @@ class Market:
         if self._dispatch in sealed.block.txs:
             result = sealed.results.tx_results[sealed.block.txs.index(self._dispatch)]
             self.dispatcher.learn(sealed.block.header.time_ns // NANOSECONDS, result.events)
+        for tx, result in zip(sealed.block.txs, sealed.results.tx_results, strict=True) if self._feeds else ():
+            names = self._feeds.get(tx, ())
+            if result.code == 0:
+                self._apart.difference_update(names)
+            elif len(names) > 1:
+                # An oracle that takes no prices must not keep them from the others: each is fed alone, and at once.
+                self._apart.update(names)
+                self.feed_soon()
 
     def is_busy(self, ctx: Context) -> bool:
         """Whether a state calls for a block soon: packets on their way or alarms due."""
@@ -243,6 +265,8 @@ class Market:
             fed=self._fed,
             turn=self._turn,
             dispatch=self._dispatch,
+            feeds=tuple(self._feeds.items()),
+            apart=tuple(sorted(self._apart)),
             active=tuple(spec.name for spec in self.active),
             ending=tuple(sorted(self.ending)),
             prices=self.model.state(),
@@ -258,6 +282,7 @@ class Market:
         self._queue = list(state.queue)
         self._order, self._rhythm = state.order, state.rhythm
         self._fed, self._turn, self._dispatch = state.fed, state.turn, state.dispatch
+        self._feeds, self._apart = dict(state.feeds), set(state.apart)
         self.active = [spec for spec in self.scene.deployment.protocols if spec.name in state.active]
         self.ending = set(state.ending)
         self.model.restore(state.prices)

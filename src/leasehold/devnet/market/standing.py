@@ -37,6 +37,8 @@ class MarketState(msgspec.Struct, frozen=True):
     fed: int
     turn: int
     dispatch: bytes
+    feeds: tuple[tuple[bytes, tuple[str, ...]], ...]
+    apart: tuple[str, ...]
     active: tuple[str, ...]
     ending: tuple[str, ...]
     prices: PriceState

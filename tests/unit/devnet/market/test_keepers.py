@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -9,11 +11,14 @@ import pytest
 from leasehold.core.clock import NANOSECONDS
 from leasehold.core.settings import Settings
 from leasehold.devnet.app.abci import Event
+from leasehold.devnet.app.context import Context
 from leasehold.devnet.chain import Devnet
+from leasehold.devnet.consensus.node import SealedBlock
 from leasehold.devnet.market.history import simulate
 from leasehold.devnet.market.keepers import FIRST_REST, LONGEST_REST, Dispatcher
 from leasehold.devnet.market.market import Market
 from leasehold.devnet.market.standing import Rates
+from leasehold.devnet.wasm.failures import ModuleFailure
 
 START = 1_767_225_600
 CALM = Rates(openings=0, managements=0, lendings=0, stakings=0)
@@ -68,3 +73,53 @@ def test_an_alarm_that_fails_for_ever_does_not_keep_the_chain_busy(devnet: Devne
     simulate(devnet, market, START + 15 * 3600, lively_end=False)
     assert failed
     assert devnet.node.height - before < 150
+
+
+def test_a_missing_price_does_not_halt_the_market(devnet: Devnet) -> None:
+    """An oracle without feeders says `No price` of all it knows; the others are fed, and leases go on elsewhere."""
+    market = Market(devnet, start=START, rates=Rates(openings=60, managements=60, lendings=20, stakings=0))
+    simulate(devnet, market, START + 6 * 3600, lively_end=False)
+    app, blind = devnet.app, "OSMOSIS-OSMOSIS-USDC_NOBLE"
+    oracle = devnet.deployment.addresses(blind).oracle
+
+    def dismiss(ctx: Context) -> None:
+        for feeder in ("feeder-1", "feeder-2"):
+            fired = {"remove_feeder": {"feeder_address": market.scene.named_hand(feeder).address}}
+            app.modules.wasm.sudo(ctx, oracle, json.dumps(fired).encode())
+
+    app.before_next_block(dismiss)
+    opened: Counter[str] = Counter()
+
+    def see(sealed: SealedBlock) -> None:
+        for result in sealed.results.tx_results:
+            for event in result.events:
+                if event.type == "wasm-ls-open":
+                    opened[dict(event.attributes)["loan-pool-id"]] += 1
+
+    before = devnet.node.height
+    simulate(devnet, market, START + 7 * 3600, lively_end=False)
+    devnet.node.add_listener(see)
+    simulate(devnet, market, START + 30 * 3600, lively_end=False)
+    assert devnet.node.height - before > 100
+    ctx = app.context()
+    with pytest.raises(ModuleFailure, match="No price"):
+        app.modules.wasm.query_smart(ctx, oracle, b'{"base_price":{"currency":"ALL_BTC"}}')
+    leaser = devnet.deployment.addresses(blind).leaser
+    quote = b'{"quote":{"downpayment":{"amount":"100000000","ticker":"USDC_NOBLE"},"lease_asset":"ATOM"}}'
+    with pytest.raises(ModuleFailure, match="No price"):
+        app.modules.wasm.query_smart(ctx, leaser, quote)
+    assert devnet.deployment.addresses(blind).lpp not in opened
+    assert len(opened) >= 3
+    assert sum(opened.values()) >= 15
+    # Once it is fed again it is one of many again.
+    app.before_next_block(lambda ctx: _hire(market, ctx, oracle))
+    simulate(devnet, market, START + 33 * 3600, lively_end=False)
+    market.feed_soon()
+    simulate(devnet, market, START + 34 * 3600, lively_end=False)
+    assert market.state().apart == ()
+
+
+def _hire(market: Market, ctx: Context, oracle: str) -> None:
+    for feeder in ("feeder-1", "feeder-2"):
+        hired = {"register_feeder": {"feeder_address": market.scene.named_hand(feeder).address}}
+        market.scene.app.modules.wasm.sudo(ctx, oracle, json.dumps(hired).encode())
