@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
+from tests.unit.data_api.raw_history import RawHistory
 from tests.unit.data_api.served_history import (
     BLOCKS,
     SEED,
@@ -29,6 +30,12 @@ def history(postgres: EmbeddedServer) -> Iterator[History]:
     with own_database(postgres, "data_api_history") as url:
         asyncio.run(index(scenario, url))
         yield History(url, scenario)
+
+
+@pytest.fixture(scope="session")
+def raw(history: History) -> RawHistory:
+    """The same chain, read again from its blocks."""
+    return RawHistory(history.scenario)
 
 
 @pytest.fixture(scope="session")

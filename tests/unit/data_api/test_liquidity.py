@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tests.unit.data_api.facts import HOUR, Facts, instant, plain
+from tests.unit.data_api.raw_history import RawHistory
 from tests.unit.data_api.served_history import Client, History
 
 
@@ -22,23 +23,6 @@ def test_pools_on_the_hour(client: Client, history: History) -> None:
         assert pool["utilization"] == plain(principal * 100 * 10**18 // value)
         assert pool["utilization_optimal"] == "70"
         assert pool["pool"] == market.address("lpp")
-
-
-def test_rates(client: Client, history: History) -> None:
-    """The borrow rate is that of the newest lease; the earn rate compounds the pool's mean rate daily."""
-    facts = Facts(history.scenario)
-    for pool in client.json("/api/pools")["protocols"]:
-        market = facts.markets[pool["protocol"]]
-        (rate, lending) = history.rows(
-            "SELECT borrow_rate, lending_rate FROM pool_hours WHERE pool = %s ORDER BY hour DESC LIMIT 1",
-            market.address("lpp"),
-        )[0]
-        daily = 1 + Fraction(lending) / 36_500
-        expected = (daily**365 - 1) * 100
-        assert Fraction(pool["borrow_apr"]) * 10 == rate
-        assert abs(Fraction(pool["earn_apr"]) - expected) <= Fraction(1, 10**12)
-        history_of = client.json(f"/api/pool-rates?protocol={market.name}&period=all")
-        assert history_of[0]["earn_apr"] == pool["earn_apr"]
 
 
 def test_utilization_history(client: Client, history: History) -> None:
@@ -95,18 +79,18 @@ def test_current_lenders(client: Client, history: History) -> None:
     for row in rows:
         joined, worth = expected[row["lender"], row["pool"]]
         assert row["joined"] == joined
-        # The share is cut to the token's decimals before it is priced.
+        # Told exactly among the figures; the share is cut to the token's decimals before it is priced.
         assert abs(Fraction(row["lent_stables"]) * 10**18 - worth) <= Fraction(70_000, 10**6) * 10**18
     assert [row["joined"] for row in rows] == sorted((row["joined"] for row in rows), reverse=True)
 
 
-def test_withdrawal_of_a_transaction(client: Client, history: History) -> None:
+def test_withdrawal_of_a_transaction(client: Client, history: History, raw: RawHistory) -> None:
     """The old row and what newer clients read, amounts in base units; unknown and lower-case hashes are 404."""
     facts = Facts(history.scenario)
     key, (_, pool, lender, amount, receipts, usd, closes) = next(
         (key, row) for key, row in sorted(facts.truth.pool_flows.items()) if row[0] == "withdraw"
     )
-    ((tx,),) = history.rows("SELECT upper(encode(hash, 'hex')) FROM txs WHERE height = %s AND tx = %s", *key[:2])
+    tx = raw.hashes[key[:2]]
     market = facts.market_of(pool)
     decimals = market.decimals(market.lpn)
     row = client.json(f"/api/lp-withdraw?tx={tx}")

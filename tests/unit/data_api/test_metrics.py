@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tests.unit.data_api.facts import HOUR, Facts, instant, plain
+from tests.unit.data_api.raw_history import RawHistory
 from tests.unit.data_api.served_history import Client, History
 
 
-def test_totals_on_the_hour(client: Client, history: History) -> None:
+def test_totals_on_the_hour(client: Client, history: History, raw: RawHistory) -> None:
     """TVL is positions plus idle deposits; open interest is all debt; nothing is counted twice."""
     facts = Facts(history.scenario)
     rows = facts.now_open().values()
@@ -18,10 +19,7 @@ def test_totals_on_the_hour(client: Client, history: History) -> None:
     borrowed = 0
     for market in history.scenario.markets:
         _, principal, *_ = facts.truth.pool_hours[market.address("lpp"), facts.last_hour]
-        # The hour's price of the lent token, from the table the hour was sampled into.
-        (price,) = history.rows(
-            "SELECT lpn_price FROM pool_hours WHERE pool = %s ORDER BY hour DESC LIMIT 1", market.address("lpp")
-        )[0]
+        price = raw.prices[raw.height_at(facts.last_hour), market.name, market.lpn]
         borrowed += principal * int(price * 10**18) // 10 ** market.decimals(market.lpn)
     assert client.json("/api/open-position-value") == {"open_position_value": plain(value)}
     assert client.json("/api/open-interest") == {"open_interest": plain(debt)}
