@@ -20,7 +20,7 @@ from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.errors import UNAUTHORIZED, ChainError, Kind
 from leasehold.devnet.app.module import Module, handles
 from leasehold.devnet.modules.packet_events import received_attributes, sent_attributes
-from leasehold.devnet.modules.wasm_host import context_around
+from leasehold.devnet.modules.wasm.host import context_around
 from leasehold.devnet.state.store import prefix_end
 from leasehold.devnet.wasm.contract import Interchain
 from leasehold.devnet.wasm.failures import ModuleFailure

@@ -1,0 +1,10 @@
+"""wasm: codes and contracts, reached by messages and queries; the runtime does the work."""
+
+from __future__ import annotations
+
+from leasehold.devnet.modules.wasm.messages import Messages
+from leasehold.devnet.modules.wasm.queries import Queries
+
+
+class Wasm(Messages, Queries):
+    """Contracts."""
