@@ -16,10 +16,16 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from simulated_chain import HOUR, NATIVE_TICKER, TYPES, Market, Scenario
+from tests.unit.data_api.served_history import Scenario, simulated_chain
 
 from leasehold.core.clock import parse_rfc3339
 
+HOUR, NATIVE_TICKER, TYPES, Market = (
+    simulated_chain.HOUR,
+    simulated_chain.NATIVE_TICKER,
+    simulated_chain.TYPES,
+    simulated_chain.Market,
+)
 MAX_LTV = Fraction(9, 10)
 _KINDS = {"wasm-ls-repay": "repay", "wasm-ls-close-position": "market-close", "wasm-ls-liquidation": "liquidation"}
 Place = tuple[int, int, int]
