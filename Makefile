@@ -8,7 +8,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 HOME_DIR ?= .home
 WORKERS ?= 2
-SEEDS ?= 1
+SEEDS ?= 20
 ARGS ?=
 
 VENV := .venv
@@ -54,7 +54,8 @@ golden: $(READY)  ## Compare with the recordings and print what share agrees
 
 simulate: $(READY)  ## Run seeded histories with injected faults (how many: SEEDS=n)
 	@test -d tests/simulation || { echo "there is no simulation in this release" >&2; exit 1; }
-	@for seed in $$(seq 1 $(SEEDS)); do LEASEHOLD_SEED=$$seed $(BIN)/pytest -q tests/simulation $(ARGS); done
+	@LEASEHOLD_SEEDS=$(SEEDS) $(BIN)/pytest -q tests/simulation/test_devnet_simulation.py \
+		tests/simulation/test_simulation.py $(ARGS)
 
 bench: $(READY)  ## Run the benchmarks and print ratios
 	@test -f benchmarks/__main__.py || { echo "there is no benchmark in this release" >&2; exit 1; }

@@ -7,7 +7,7 @@ import os
 import pytest
 from simulation_run import simulate
 
-SEEDS = int(os.environ.get("LEASEHOLD_SIMULATION_SEEDS", "20"))
+SEEDS = int(os.environ.get("LEASEHOLD_SEEDS", "6"))
 
 
 # A killed indexer drops its sockets wherever it stands, also half-way through connecting; that is the point here.

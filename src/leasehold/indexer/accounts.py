@@ -59,7 +59,7 @@ def concern(message: Message, call: dict[str, Any] | None) -> Concern | None:
         case decode.IBC_RECEIVE:
             packet = ics20(content.packet.data)
             return None if packet is None else Concern(TRANSFER, packet.sender, packet.receiver)
-        case decode.VOTE | decode.VOTE_LEGACY:
+        case decode.VOTE | decode.VOTE_LEGACY | decode.VOTE_WEIGHTED | decode.VOTE_WEIGHTED_LEGACY:
             return Concern(VOTING, content.voter, str(content.proposal_id))
         case decode.DELEGATE | decode.UNDELEGATE | decode.WITHDRAW_REWARD:
             return Concern(STAKING, content.delegator_address, content.validator_address)

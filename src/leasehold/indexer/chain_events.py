@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from decimal import Decimal, InvalidOperation
 
 from leasehold.chain.client import wire
 from leasehold.indexer import decode
@@ -110,13 +111,14 @@ class ChainFacts:
         """An account voted."""
         content = message.content
         number = content.proposal_id
-        option = _OPTIONS.get(content.option, str(content.option))
+        option, weights = _choice(message)
         moment.rows.replace(
             "votes",
             {
                 "proposal": number,
                 "voter": content.voter,
                 "option": option,
+                "weights": weights,
                 "height": moment.height,
                 "time": moment.time,
             },
@@ -183,6 +185,26 @@ class ChainFacts:
                     moment.time,
                 ),
             )
+
+
+def _choice(message: Message) -> tuple[str, list[list[str]] | None]:
+    """The option voted for; one vote split over several is `weighted`, with the share of each."""
+    content = message.content
+    if message.type_url in (decode.VOTE, decode.VOTE_LEGACY):
+        return _OPTIONS.get(content.option, str(content.option)), None
+    # The older form counts a share in 10^-18, the newer one writes it with a decimal point.
+    scale = 18 if message.type_url == decode.VOTE_WEIGHTED_LEGACY else 0
+    shares = [[_OPTIONS.get(one.option, str(one.option)), _share(one.weight, scale)] for one in content.options]
+    return (shares[0][0], None) if len(shares) == 1 else ("weighted", shares)
+
+
+def _share(text: str, scale: int) -> str:
+    """A share as its shortest decimal."""
+    try:
+        value = Decimal(text).scaleb(-scale)
+    except InvalidOperation:
+        raise ValueError(f"{text!r} is no share") from None
+    return format(value.normalize(), "f")
 
 
 def _transfers(message: Message) -> Iterable[tuple[str, str, str, int, str]]:

@@ -23,6 +23,8 @@ IBC_RECEIVE = "/ibc.core.channel.v1.MsgRecvPacket"
 IBC_ACKNOWLEDGE = "/ibc.core.channel.v1.MsgAcknowledgement"
 VOTE = "/cosmos.gov.v1.MsgVote"
 VOTE_LEGACY = "/cosmos.gov.v1beta1.MsgVote"
+VOTE_WEIGHTED = "/cosmos.gov.v1.MsgVoteWeighted"
+VOTE_WEIGHTED_LEGACY = "/cosmos.gov.v1beta1.MsgVoteWeighted"
 DELEGATE = "/cosmos.staking.v1beta1.MsgDelegate"
 UNDELEGATE = "/cosmos.staking.v1beta1.MsgUndelegate"
 REDELEGATE = "/cosmos.staking.v1beta1.MsgBeginRedelegate"
@@ -40,6 +42,8 @@ READ = frozenset(
         IBC_ACKNOWLEDGE,
         VOTE,
         VOTE_LEGACY,
+        VOTE_WEIGHTED,
+        VOTE_WEIGHTED_LEGACY,
         DELEGATE,
         UNDELEGATE,
         REDELEGATE,

@@ -129,12 +129,11 @@ class Leases:
             return
         protocol = self._world.knowledge.protocols[position.protocol]
         self._apply_payment(moment, position, event)
-        kind, sold, sold_ticker, cause = "repay", None, None, None
+        kind, sold, sold_ticker = "repay", None, None
         if isinstance(event, events.ClosePosition | events.Liquidation):
             kind = "market-close" if isinstance(event, events.ClosePosition) else "liquidation"
             sold, sold_ticker = event.amount_amount, event.amount_symbol
             position.amount = max(position.amount - sold, 0)
-            cause = event.cause if isinstance(event, events.Liquidation) else None
         world, now = self._world, moment.time_ns
         lpn_price = world.price(protocol, protocol.lpn, now)
         lpn_decimals = protocol.decimals(protocol.lpn)
@@ -164,7 +163,7 @@ class Leases:
             margin_usd=worth(event.overdue_margin_interest + event.due_margin_interest, lpn_price, lpn_decimals),
             principal_usd=principal_usd,
             loan_close=event.loan_close,
-            cause=cause,
+            **_cause(event),
         )
         self._count_settlement(moment, position, kind, payment_usd or 0, sold_usd or 0, principal_usd or 0)
         if event.loan_close:
@@ -415,6 +414,13 @@ _NOTHING: Mapping[str, Any] = {
     "change": 0,
     "loan_close": False,
 }
+
+
+def _cause(event: events.Repay) -> dict[str, Any]:
+    """Why a position was liquidated, and the thresholds that stood."""
+    if not isinstance(event, events.Liquidation):
+        return {}
+    return {"cause": event.cause, "ltv": event.ltv, "ltv_healthy": event.ltv_healthy}
 
 
 def _band(pnl: int, spent: int) -> int:

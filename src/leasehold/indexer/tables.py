@@ -96,6 +96,8 @@ APPENDED: dict[str, dict[str, str]] = {
         "principal_usd": "usd",
         "loan_close": "bool",
         "cause": "text",
+        "ltv": "int4",
+        "ltv_healthy": "int4",
         "asset_price": "usd",
         "lpn_price": "usd",
         "principal_after": "numeric",
