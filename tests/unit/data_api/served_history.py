@@ -19,6 +19,7 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "simulation"))
 
+import simulated_chain  # noqa: F401 - where it lies is known here; others take it from here
 from simulated_chain import Scenario
 from static_feed import StaticFeed
 
