@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 
 import pytest
 
@@ -73,6 +74,29 @@ async def test_blocks_and_changes_wake_what_follows_them() -> None:
         while "assets" not in log:  # noqa: ASYNC110 - the work under test keeps a log, no event
             await asyncio.sleep(0.01)
     assert log == ["prices", "assets"]
+
+
+async def test_time_alone_wakes_too() -> None:
+    """Without blocks or changes a refresher runs again after its seconds."""
+    log: list[str] = []
+    async with asyncio.timeout(10), graph_of(Refresher("timed", Work(log, "timed"), every=0.02)).running():
+        while len(log) < 3:  # noqa: ASYNC110 - the work under test keeps a log, no event
+            await asyncio.sleep(0.01)
+
+
+def test_pauses_after_failures_grow_and_are_jittered() -> None:
+    """Each failure doubles the pause up to half a minute or the usual rest, give or take a quarter by chance."""
+    refresher = Refresher("a", Work([], "a"), every=20.0)
+    pauses: dict[int, list[float]] = {}
+    for seed in range(20):
+        graph = Graph([refresher], clock=SystemClock(), metrics=Metrics(), chance=random.Random(seed))
+        for failures in range(1, 15):
+            refresher.failures = failures
+            pauses.setdefault(failures, []).append(graph._pause(refresher))
+    for failures, found in pauses.items():
+        middle = min(20.0, 0.2 * 2 ** (failures - 1))
+        assert all(0.75 * middle <= pause <= 1.25 * middle for pause in found)
+        assert len(set(found)) > 10
 
 
 async def test_work_that_hangs_is_given_up() -> None:

@@ -162,7 +162,7 @@ def declare(api: Registry, app: App) -> None:
     @api.get(
         "/api/etl/txs",
         summary="User-initiated transactions with decoded data",
-        tags=tags,
+        tags=("transactions",),
         rate="none",
         errors=(400, 502),
     )
