@@ -70,6 +70,22 @@ def valid(coins: Coins) -> bool:
     return True
 
 
+def fault(coins: Coins) -> str | None:
+    """What is wrong with coins, in the words of the original; None when nothing is."""
+    previous = ""
+    for position, (denom, amount) in enumerate(coins):
+        if not denom_valid(denom):
+            return f"invalid denom: {denom}"
+        if position and denom < previous:
+            return f"denomination {denom} is not sorted"
+        if position and denom == previous:
+            return f"duplicate denomination {denom}"
+        if amount <= 0:
+            return f"coin {denom if position else coins[0]} amount is not positive"
+        previous = denom
+    return None
+
+
 def add(left: Coins, right: Coins) -> Coins:
     """Sum by denom, zero amounts dropped."""
     totals = {coin.denom: coin.amount for coin in left}

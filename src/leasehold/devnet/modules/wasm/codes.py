@@ -50,6 +50,7 @@ class Codes(Module):
             modules.interchain,
             on_created=lambda store, address: modules.auth.ensure(context_around(store), decode(address)[1]),
         )
+        self.runtime.governor = modules.gov.authority
 
     def init_genesis(self, ctx: Context, state: dict[str, Any]) -> None:
         params = self.from_json("cosmwasm.wasm.v1.Params", state["params"])

@@ -8,16 +8,18 @@ from typing import Any
 import msgspec
 
 from leasehold.devnet.app.context import Context
-from leasehold.devnet.app.errors import UNAUTHORIZED
+from leasehold.devnet.app.errors import INVALID_REQUEST, UNAUTHORIZED
 from leasehold.devnet.app.module import handles
 from leasehold.devnet.modules.wasm.checks import Checks
-from leasehold.devnet.modules.wasm.codes import ANY_OF, BYTECODE, EVERYBODY, NOBODY, PACKAGE, PINNED, allowed
-from leasehold.devnet.modules.wasm.errors import CREATE_FAILED, NO_SUCH_CODE, NO_SUCH_CONTRACT
+from leasehold.devnet.modules.wasm.codes import ANY_OF, BYTECODE, EVERYBODY, NOBODY, PACKAGE, allowed
+from leasehold.devnet.modules.wasm.errors import CREATE_FAILED, NO_SUCH_CODE
 from leasehold.devnet.modules.wasm.payloads import unpacked
 from leasehold.devnet.wasm import records
 from leasehold.devnet.wasm.contract import BankCoin
 
 _MAGIC = b"\x00asm"
+# Permissions that let in no more than another does.
+_WITHIN = {NOBODY: {NOBODY}, EVERYBODY: {NOBODY, EVERYBODY, ANY_OF}, ANY_OF: {NOBODY, ANY_OF}}
 
 
 class Messages(Checks):
@@ -25,8 +27,13 @@ class Messages(Checks):
 
     @handles(PACKAGE + "MsgStoreCode")
     def handle_store_code(self, ctx: Context, msg: Any) -> Any:
+        code_id, checksum = self.store_code(ctx, msg.sender, msg)
+        return self.new(PACKAGE + "MsgStoreCodeResponse", code_id=code_id, checksum=checksum)
+
+    def store_code(self, ctx: Context, creator: str, msg: Any) -> tuple[int, bytes]:
+        """Keep the bytecode of a message; returns its id and checksum."""
         params = self.params(ctx)
-        if not allowed(params.code_upload_access, msg.sender):
+        if not self._governs(creator) and not allowed(params.code_upload_access, creator):
             raise UNAUTHORIZED("can not create code")
         bytecode = unpacked(msg.wasm_byte_code)
         if not bytecode.startswith(_MAGIC):
@@ -38,44 +45,53 @@ class Messages(Checks):
         access = msg.instantiate_permission if msg.HasField("instantiate_permission") else None
         if access is None:
             chosen = params.instantiate_default_permission
-            access = self.access(chosen, [msg.sender] if chosen == ANY_OF else [])
+            access = self.access(chosen, [creator] if chosen == ANY_OF else [])
         ctx.gas.consume(3 * len(msg.wasm_byte_code), "Compiling wasm bytecode")
         with ctx.unmetered():
             ctx.store.set(BYTECODE + checksum, bytecode)
-        code_id = self.keep_code(ctx, msg.sender, checksum, access)
+        code_id = self.keep_code(ctx, creator, checksum, access)
         ctx.emit("store_code", ("code_checksum", checksum.hex()), ("code_id", str(code_id)))
-        return self.new(PACKAGE + "MsgStoreCodeResponse", code_id=code_id, checksum=checksum)
+        return code_id, checksum
+
+    def _governs(self, sender: str) -> bool:
+        """Whether a message comes from the governance, which may do everything."""
+        return bool(sender == self.modules.gov.authority)
 
     def _may_instantiate(self, ctx: Context, code_id: int, sender: str) -> None:
-        access = self.code_access(ctx, code_id)
-        if access is not None and not allowed(access, sender):
+        if not self._may_use(ctx, code_id, sender):
             raise UNAUTHORIZED("can not instantiate")
 
-    def _instantiate(self, ctx: Context, msg: Any, salt: bytes | None) -> tuple[str, bytes]:
-        self._may_instantiate(ctx, msg.code_id, msg.sender)
+    def _may_use(self, ctx: Context, code_id: int, sender: str) -> bool:
+        access = self.code_access(ctx, code_id)
+        return access is None or self._governs(sender) or allowed(access, sender)
+
+    def instantiate(self, ctx: Context, sender: str, code_id: int, msg: Any, salt: bytes | None) -> tuple[str, bytes]:
+        """Make a contract as a message says; returns its address and data."""
+        self._may_instantiate(ctx, code_id, sender)
         address, data = self.run(
             ctx,
             lambda call: self.runtime.instantiate(
                 call,
-                msg.sender,
-                msg.code_id,
+                sender,
+                code_id,
                 msg.msg,
                 label=msg.label,
                 admin=msg.admin or None,
                 funds=_funds(msg.funds),
                 salt=salt,
+                fixed=msg.msg if salt is not None and msg.fix_msg else b"",
             ),
         )
         return address, data or b""
 
     @handles(PACKAGE + "MsgInstantiateContract")
     def handle_instantiate(self, ctx: Context, msg: Any) -> Any:
-        address, data = self._instantiate(ctx, msg, None)
+        address, data = self.instantiate(ctx, msg.sender, msg.code_id, msg, None)
         return self.new(PACKAGE + "MsgInstantiateContractResponse", address=address, data=data)
 
     @handles(PACKAGE + "MsgInstantiateContract2")
     def handle_instantiate2(self, ctx: Context, msg: Any) -> Any:
-        address, data = self._instantiate(ctx, msg, msg.salt)
+        address, data = self.instantiate(ctx, msg.sender, msg.code_id, msg, msg.salt)
         return self.new(PACKAGE + "MsgInstantiateContract2Response", address=address, data=data)
 
     @handles(PACKAGE + "MsgExecuteContract")
@@ -87,8 +103,18 @@ class Messages(Checks):
 
     @handles(PACKAGE + "MsgMigrateContract")
     def handle_migrate(self, ctx: Context, msg: Any) -> Any:
-        data = self.run(ctx, lambda call: self.runtime.migrate(call, msg.sender, msg.contract, msg.code_id, msg.msg))
-        return self.new(PACKAGE + "MsgMigrateContractResponse", data=data or b"")
+        data = self.migrate(ctx, msg.sender, msg.code_id, msg)
+        return self.new(PACKAGE + "MsgMigrateContractResponse", data=data)
+
+    def migrate(self, ctx: Context, sender: str, code_id: int, msg: Any) -> bytes:
+        """Give the contract of a message another code; returns its data."""
+        # Whether the code is there is found out first, and told by the runtime.
+        if not self._may_use(ctx, code_id, sender):
+            record = records.contract(ctx.store, self.modules.auth.address_bytes(msg.contract))
+            if record is not None and record.admin == sender:
+                raise UNAUTHORIZED("to use new code")
+        data = self.run(ctx, lambda call: self.runtime.migrate(call, sender, msg.contract, code_id, msg.msg))
+        return data or b""
 
     @handles(PACKAGE + "MsgUpdateAdmin")
     def handle_update_admin(self, ctx: Context, msg: Any) -> Any:
@@ -105,8 +131,8 @@ class Messages(Checks):
         address = self.modules.auth.address_bytes(msg.contract)
         record = records.contract(ctx.store, address)
         if record is None:
-            raise NO_SUCH_CONTRACT(f"address {msg.contract}")
-        if record.admin != msg.sender:
+            raise INVALID_REQUEST("unknown contract")
+        if not self._governs(msg.sender) and record.admin != msg.sender:
             raise UNAUTHORIZED("can not modify contract")
         records.put_contract(ctx.store, address, msgspec.structs.replace(record, label=msg.new_label))
         ctx.emit("update_contract_label", ("_contract_address", msg.contract), ("new_label", msg.new_label))
@@ -117,46 +143,20 @@ class Messages(Checks):
         code = records.code(ctx.store, msg.code_id)
         if code is None:
             raise NO_SUCH_CODE(f"code id {msg.code_id}")
-        if code.creator != msg.sender:
+        chosen = msg.new_instantiate_permission.permission
+        narrower = chosen in _WITHIN[self.params(ctx).instantiate_default_permission]
+        if not self._governs(msg.sender) and not (code.creator == msg.sender and narrower):
             raise UNAUTHORIZED("can not modify code access config")
         access = msg.new_instantiate_permission
         self.set_code_access(ctx, msg.code_id, access)
+        listed = [("authorized_addresses", ",".join(access.addresses))] if access.permission == ANY_OF else []
         ctx.emit(
             "update_code_access_config",
             ("code_permission", _permission_name(access.permission)),
             ("code_id", str(msg.code_id)),
+            *listed,
         )
         return self.new(PACKAGE + "MsgUpdateInstantiateConfigResponse")
-
-    @handles(PACKAGE + "MsgSudoContract")
-    def handle_sudo(self, ctx: Context, msg: Any) -> Any:
-        self.modules.gov.require_authority(msg.authority)
-        data = self.sudo(ctx, msg.contract, msg.msg)
-        return self.new(PACKAGE + "MsgSudoContractResponse", data=data or b"")
-
-    @handles(PACKAGE + "MsgUpdateParams")
-    def handle_update_params(self, ctx: Context, msg: Any) -> Any:
-        self.modules.gov.require_authority(msg.authority)
-        self.set_params(ctx, msg.params)
-        return self.new(PACKAGE + "MsgUpdateParamsResponse")
-
-    @handles(PACKAGE + "MsgPinCodes")
-    def handle_pin(self, ctx: Context, msg: Any) -> Any:
-        self.modules.gov.require_authority(msg.authority)
-        for code_id in msg.code_ids:
-            if records.code(ctx.store, code_id) is None:
-                raise NO_SUCH_CODE(f"code id {code_id}")
-            ctx.store.set(PINNED + code_id.to_bytes(8, "big"), b"")
-            ctx.emit("pin_code", ("code_id", str(code_id)))
-        return self.new(PACKAGE + "MsgPinCodesResponse")
-
-    @handles(PACKAGE + "MsgUnpinCodes")
-    def handle_unpin(self, ctx: Context, msg: Any) -> Any:
-        self.modules.gov.require_authority(msg.authority)
-        for code_id in msg.code_ids:
-            ctx.store.delete(PINNED + code_id.to_bytes(8, "big"))
-            ctx.emit("unpin_code", ("code_id", str(code_id)))
-        return self.new(PACKAGE + "MsgUnpinCodesResponse")
 
 
 def _funds(coins: Any) -> tuple[BankCoin, ...]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from leasehold.devnet.modules.wasm.messages import Messages
+from leasehold.devnet.modules.wasm.governed import Governed
 from leasehold.devnet.modules.wasm.queries import Queries
 
 
-class Wasm(Messages, Queries):
+class Wasm(Governed, Queries):
     """Contracts."""
