@@ -16,7 +16,8 @@ import asyncpg
 from leasehold.chain.client.nodes import Nodes
 from leasehold.chain.client.rpc import RpcNode
 from leasehold.chain.registry import registry
-from leasehold.chain.svm.addresses import address_bytes
+from leasehold.chain.svm import programs as svm_programs
+from leasehold.chain.svm.addresses import address_bytes, encode
 from leasehold.chain.wallet import Wallet
 from leasehold.core import logging
 from leasehold.core.addresses import Bech32Prefixes, InvalidAddress
@@ -139,6 +140,7 @@ class Upstreams:
             urls = settings.chain.rpc_urls or (settings.url("rpc"),)
             self.chain.nodes = Nodes([RpcNode(url, session) for url in urls], clock)
             await self.svm.start()
+            await self.svm.issue(_mints(settings, self.svm.program))
             if not settings.chain.rpc_urls:
                 await self.campaigns.seed(
                     payment_wire.CampaignRequest("Development", description="Everyone on the embedded chain")
@@ -235,3 +237,9 @@ def run(context: ServiceContext) -> None:
         port=settings.port("upstreams"),
         ready=lambda running: context.ready(f"listening on {running.url}"),
     )
+
+
+def _mints(settings: Settings, program: bytes) -> dict[str, int]:
+    """Mints that are there from the beginning: those everybody knows, and the voucher of our own token."""
+    voucher = svm_programs.voucher_mint(program, settings.identity.base_denom)
+    return {**svm_programs.WELL_KNOWN_MINTS, encode(voucher): settings.identity.exponent}

@@ -149,7 +149,9 @@ async def test_a_late_packet_is_refunded(service: Service) -> None:
     await service.step("packets")
     assert await _packets(service) == ([], {1: False, 2: False})
     assert await _tokens(service) == 1000
-    row = await service.upstreams.database.fetchrow("SELECT supply FROM upstreams.svm_mints")
+    row = await service.upstreams.database.fetchrow(
+        "SELECT supply FROM upstreams.svm_mints WHERE mint = $1", encode(MINT)
+    )
     assert int(row["supply"]) == 1000
 
 

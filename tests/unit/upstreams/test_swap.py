@@ -24,6 +24,7 @@ from leasehold.devnet.market.market import Market
 from leasehold.devnet.market.relay import Fault
 from leasehold.devnet.rpc.server import RpcServer
 from leasehold.upstreams.chain_access import tx_hash
+from leasehold.upstreams.swap import tracking
 
 HOME, OSMO, NEUT = "leasehold-1", "osmosis-1", "neutron-1"
 ROUTE, MESSAGES = "/swap/v2/fungible/route", "/swap/v2/fungible/msgs"
@@ -354,6 +355,29 @@ async def test_a_transaction_nobody_sees_is_abandoned(service: Service) -> None:
     service.clock.advance(seconds=181)
     await service.step("swaps")
     assert (await service.get(path))["state"] == "STATE_ABANDONED"
+
+
+async def test_ended_swaps_are_forgotten_and_open_ones_bounded(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An end is remembered for a week; no more are followed at once than the bound allows."""
+    monkeypatch.setattr(tracking, "MOST_OPEN", 2)
+    body = {"chain_id": HOME, "tx_hash": "AB" * 32}
+    assert (await service.ask("POST", "/swap/v2/tx/track", body))[0] == 200
+    assert (await service.ask("POST", "/swap/v2/tx/track", {**body, "tx_hash": "CD" * 32}))[0] == 200
+    status, answer = await service.ask("POST", "/swap/v2/tx/track", {**body, "tx_hash": "EF" * 32})
+    assert (status, answer["code"]) == (429, 8)
+    service.clock.advance(seconds=int(tracking.UNSEEN.total_seconds()) + 1)
+    await service.step("swaps")
+    count = "SELECT count(*) FROM upstreams.tracked_swaps"
+    database = service.upstreams.database
+    assert await database.fetchval(f"{count} WHERE state = 'STATE_ABANDONED'") == 2
+    service.clock.advance(seconds=int(tracking.KEPT.total_seconds()) - 10)
+    await service.step("swaps")
+    assert await database.fetchval(count) == 2
+    service.clock.advance(seconds=20)
+    await service.step("swaps")
+    assert await database.fetchval(count) == 0
 
 
 async def test_chains_venues_and_assets_are_listed(service: Service) -> None:

@@ -49,7 +49,13 @@ class SvmParams(msgspec.Struct, frozen=True):
 def declare(api: Registry, app: App) -> None:
     """The read routes of solana."""
 
-    @api.get("/api/solana/balances/{address}", summary="Balances", tags=("solana",), errors=(400, 502, 503))
+    @api.get(
+        "/api/solana/balances/{address}",
+        operation_id="get_solana_balances",
+        summary="Balances",
+        tags=("solana",),
+        errors=(400, 502, 503),
+    )
     async def balances(request: Request[SvmParams, None]) -> SolanaBalancesResponse:
         address = request.params.address
         if not is_svm_address(address):
@@ -58,19 +64,28 @@ def declare(api: Registry, app: App) -> None:
         if not node.transport.configured:
             raise unconfigured()
         lamports = await node.lamports(address)
+        # What comes from our own chain has a denom there and no mint that the index would know.
         minted = [
             info
             for info in app.cells.currencies.value.by_key.values()
-            if info.protocol.upper().startswith(_PROTOCOLS) and info.dex_symbol
+            if info.protocol.upper().startswith(_PROTOCOLS) and is_svm_address(info.dex_symbol)
         ]
-        held = await asyncio.gather(*(node.tokens(address, info.dex_symbol) for info in minted))
+        mints = list(dict.fromkeys(info.dex_symbol for info in minted))
+        found = await asyncio.gather(*(node.tokens(address, mint) for mint in mints))
+        held = dict(zip(mints, found, strict=True))
         return SolanaBalancesResponse(
             address,
             SolanaBalanceInfo(None, "SOL", None, str(lamports), _NATIVE_DIGITS),
-            [_token(info, amount) for info, amount in zip(minted, held, strict=True) if amount is not None],
+            [_token(info, amount) for info in minted if (amount := held[info.dex_symbol]) is not None],
         )
 
-    @api.get("/api/solana/transfer-params", summary="Bounds of a transfer", tags=("solana",), errors=(502, 503))
+    @api.get(
+        "/api/solana/transfer-params",
+        operation_id="get_solana_transfer_params",
+        summary="Bounds of a transfer",
+        tags=("solana",),
+        errors=(502, 503),
+    )
     async def transfer_params(request: PlainRequest) -> SolanaTransferParamsResponse:
         epoch = await app.upstreams.svm.epoch()
         return SolanaTransferParamsResponse(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Literal
 
 import msgspec
@@ -21,7 +20,7 @@ from leasehold.app_api.resources.currencies import CurrencyInfo
 from leasehold.app_api.upstreams.svm import is_svm_address, unconfigured
 from leasehold.app_api.writes import checks, svm_node
 from leasehold.chain.svm import programs
-from leasehold.chain.svm.addresses import address_bytes, decode, derived
+from leasehold.chain.svm.addresses import address_bytes, decode
 from leasehold.chain.svm.transactions import MAX_BYTES, Instruction, compiled, unsigned
 from leasehold.core.addresses import InvalidAddress
 from leasehold.core.errors import InvalidInput, NotReady
@@ -126,7 +125,7 @@ def mint_of(info: CurrencyInfo, program: Program) -> bytes:
     try:
         return address_bytes(info.dex_symbol)
     except InvalidAddress:
-        return derived(program.id, b"voucher", sha256(info.bank_symbol.encode()).digest())[0]
+        return programs.voucher_mint(program.id, info.bank_symbol)
 
 
 def kind_of(info: CurrencyInfo) -> Kind:

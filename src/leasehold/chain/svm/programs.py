@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from hashlib import sha256
 
 from leasehold.chain.svm.addresses import decode, derived
 from leasehold.chain.svm.transactions import AccountMeta, Instruction, InvalidTransaction, little
@@ -23,6 +24,11 @@ SYSTEM = bytes(32)
 COMPUTE_BUDGET = decode("ComputeBudget111111111111111111111111111111")
 TOKEN = decode("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA")
 ASSOCIATED_TOKEN = decode("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
+# Mints that every SVM chain with our currencies has, with their decimals: the wrapped native token, and USDC.
+WELL_KNOWN_MINTS = {
+    "So11111111111111111111111111111111111111112": 9,
+    "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v": 6,
+}
 
 SOURCE, SINK = 1, 2
 _MAGIC = b"LSHD\x01"
@@ -84,6 +90,11 @@ def acknowledgements_account(program: bytes, channel: int) -> bytes:
 def vault_account(program: bytes, mint: bytes) -> bytes:
     """Token account in which a program keeps what was sent to the chain."""
     return derived(program, b"vault", mint)[0]
+
+
+def voucher_mint(program: bytes, denom: str) -> bytes:
+    """Mint of what a program issues for a denom of the chain."""
+    return derived(program, b"voucher", sha256(denom.encode()).digest())[0]
 
 
 def send(program: bytes, sender: bytes, mint: bytes, what: Send) -> Instruction:

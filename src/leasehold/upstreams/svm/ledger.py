@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +55,15 @@ class SvmLedger:
         await self.database.writing(lambda session: session.execute(QUERIES.begin, secrets.token_bytes(32), now))
         row: Any = await self.database.fetchrow(QUERIES.genesis)
         self._cluster = Cluster(row["seed"], from_datetime(row["started_at"]))
+
+    async def issue(self, mints: Mapping[str, int]) -> None:
+        """Have these mints, by their decimals; those that exist stay as they are."""
+
+        async def work(session: Session) -> None:
+            for mint, decimals in mints.items():
+                await session.execute(QUERIES.add_mint, mint, decimals)
+
+        await self.database.writing(work)
 
     @property
     def cluster(self) -> Cluster:

@@ -15,3 +15,11 @@ SELECT chain_id, tx_hash, created_at FROM upstreams.tracked_swaps WHERE finished
 -- name: note
 UPDATE upstreams.tracked_swaps SET state = $3, status = $4, finished_at = $5
 WHERE chain_id = $1 AND tx_hash = $2 AND finished_at IS NULL;
+
+-- How many transactions are followed.
+-- name: count_open
+SELECT count(*) FROM upstreams.tracked_swaps WHERE finished_at IS NULL;
+
+-- Forget what ended before a moment; the chain still tells about it.
+-- name: forget
+DELETE FROM upstreams.tracked_swaps WHERE finished_at < $1;

@@ -100,7 +100,7 @@ def declare(
     async def messages(request: Request[NoParams, wire.MessagesRequest]) -> wire.Messages:
         return await composer.messages(request.body)
 
-    @api.post("/swap/v2/tx/track", summary="Follow a transaction", tags=_TAGS, rate="none", guard=guard)
+    @api.post("/swap/v2/tx/track", summary="Follow a transaction", tags=_TAGS, rate="none", guard=guard, errors=(429,))
     async def track(request: Request[NoParams, wire.TrackRequest]) -> wire.Track:
         return await tracker.track(request.body)
 

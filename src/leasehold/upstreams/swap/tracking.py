@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from leasehold.core.clock import Clock, to_datetime
-from leasehold.core.errors import InvalidInput, NotFound
+from leasehold.core.errors import InvalidInput, NotFound, RateLimited
 from leasehold.storage import queries
 from leasehold.storage.pool import Database
 from leasehold.upstreams.chain_access import ChainAccess, FoundTx
@@ -25,8 +25,11 @@ SUCCESS, ERROR, ABANDONED = "STATE_COMPLETED_SUCCESS", "STATE_COMPLETED_ERROR", 
 # How long a transaction may stay unseen, and its transfers without an end.
 UNSEEN = timedelta(minutes=3)
 UNENDED = timedelta(hours=6)
-# Transactions followed in one step.
+# Transactions looked at in one step, and followed at all.
 AT_ONCE = 100
+MOST_OPEN = 10_000
+# How long an end is remembered; later the chain is asked again.
+KEPT = timedelta(days=7)
 
 _QUERIES = queries.load("leasehold.upstreams.swap", "queries.sql")
 _HASH = re.compile(r"[0-9A-F]{64}")
@@ -45,6 +48,8 @@ class Tracker:
     async def track(self, asked: wire.TrackRequest) -> wire.Track:
         """Follow a transaction; asking again changes nothing."""
         digest = self._checked(asked.chain_id, asked.tx_hash)
+        if await self.database.fetchval(_QUERIES.count_open) >= MOST_OPEN:
+            raise RateLimited("too many transactions are being followed", retry_after=60)
         first = _status([], SUBMITTED)
         await self.database.writing(
             lambda session: session.execute(
@@ -68,6 +73,7 @@ class Tracker:
         """Look at everything that has not ended; never asks to be called again at once."""
         for row in await self.database.fetch(_QUERIES.open, AT_ONCE):
             await self._note(row["chain_id"], row["tx_hash"], await self._look(row["tx_hash"], row["created_at"]))
+        await self.database.writing(lambda session: session.execute(_QUERIES.forget, self._now() - KEPT))
         return False
 
     async def _note(self, chain_id: str, digest: str, found: wire.Status) -> None:
