@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,10 @@ def test_the_document_is_well_formed(ours: dict[str, Any]) -> None:
 
 @pytest.mark.skipif(not RECORDED.exists(), reason="no recorded document")
 def test_the_document_has_every_recorded_read(ours: dict[str, Any]) -> None:
-    """Every GET operation of the recorded document is in ours with its parameters and under its tag."""
+    """Every recorded GET operation is in ours with its parameters, under its tag, and under its id where that is its
+    alone."""
     recorded = json.loads(RECORDED.read_bytes())
+    ids = Counter(one["operationId"] for methods in recorded["paths"].values() for one in methods.values())
     wrong = []
     for path, methods in recorded["paths"].items():
         operation = ours["paths"].get(path, {}).get("get")
@@ -52,6 +55,10 @@ def test_the_document_has_every_recorded_read(ours: dict[str, Any]) -> None:
         if operation is None:
             wrong.append(path)
             continue
+        name = methods["get"]["operationId"]
+        wrong += (
+            [f"{path} is {operation['operationId']}"] if name != operation["operationId"] and ids[name] == 1 else []
+        )
         wanted, had = ({one["name"] for one in each.get("parameters", ())} for each in (methods["get"], operation))
         wrong += [f"{path} lacks {sorted(wanted - had)}"] if wanted - had else []
         wrong += [] if operation["tags"][:1] == methods["get"]["tags"][:1] else [f"{path} has tag {operation['tags']}"]

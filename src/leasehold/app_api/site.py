@@ -49,7 +49,15 @@ def declare(registry: Registry, found: dict[str, bytes]) -> None:
     if not found:
         return
     for path in (*PAGES, *(path for path in found if path != f"/{_DOCUMENT}")):
-        registry.snapshot(path, hidden=True, name="The web application", response=str, produces=(_kind(path),))
+        registry.snapshot(
+            path,
+            # Names such as get_assets are the API's.
+            operation_id=f"site:{path}",
+            hidden=True,
+            name="The web application",
+            response=str,
+            produces=(_kind(path),),
+        )
 
 
 async def publish(snapshots: SnapshotTable, found: dict[str, bytes]) -> None:

@@ -186,6 +186,7 @@ def declare(api: Registry, app: App) -> None:
     """The routes of assets."""
     api.snapshot(
         "/api/assets",
+        operation_id="get_assets",
         summary="Deduplicated assets with display prices",
         tags=("assets",),
         name="Assets",
@@ -195,6 +196,7 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get(
         "/api/assets/{ticker}",
+        operation_id="get_asset",
         summary="One asset with its protocols",
         tags=("assets",),
         cache=Cache.live(30),

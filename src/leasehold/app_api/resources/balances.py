@@ -70,7 +70,13 @@ def build(coins: list[chain.Coin], context: FilterContext, catalogue: Catalogue,
 def declare(api: Registry, app: App) -> None:
     """The route of balances."""
 
-    @api.get("/api/balances", summary="Visible balances of a wallet", tags=("balances",), errors=(400, 502, 503))
+    @api.get(
+        "/api/balances",
+        operation_id="get_balances",
+        summary="Visible balances of a wallet",
+        tags=("balances",),
+        errors=(400, 502, 503),
+    )
     async def balances(request: Request[AddressParams, None]) -> BalancesResponse:
         address = require_own(request.params.address, app.settings.identity.prefix, app.brand)
         cells = app.cells

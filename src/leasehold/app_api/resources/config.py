@@ -135,6 +135,7 @@ def declare(api: Registry, app: App) -> None:
     ):
         api.snapshot(
             path,
+            operation_id="get_" + path.removeprefix("/api/").replace("/", "_"),
             summary="Configuration of the application" + path.removeprefix("/api/config").replace("/", ": "),
             tags=("config",),
             name="App config",

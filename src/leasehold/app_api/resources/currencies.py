@@ -118,6 +118,7 @@ def declare(api: Registry, app: App) -> None:
     """The routes of currencies."""
     api.snapshot(
         "/api/currencies",
+        operation_id="get_currencies",
         summary="Every currency with metadata",
         tags=("currencies",),
         name="Currencies",
@@ -127,6 +128,7 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get(
         "/api/currencies/{key}",
+        operation_id="get_currency",
         summary="One currency, by TICKER@PROTOCOL or plain ticker",
         tags=("currencies",),
         cache=Cache.live(3600),

@@ -205,6 +205,7 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get(
         "/api/earn/pools",
+        operation_id="get_pools",
         summary="Visible pools",
         tags=tags,
         cache=Cache.snapshot(60),
@@ -216,7 +217,14 @@ def declare(api: Registry, app: App) -> None:
         context = cells.filter.value
         return shown(cells.pools.value, context)
 
-    @api.get("/api/earn/pools/{pool_id}", summary="One pool", tags=tags, cache=Cache.live(60), errors=(404, 503))
+    @api.get(
+        "/api/earn/pools/{pool_id}",
+        operation_id="get_pool",
+        summary="One pool",
+        tags=tags,
+        cache=Cache.live(60),
+        errors=(404, 503),
+    )
     async def pool(request: Request[PoolParams, None]) -> EarnPool:
         name = request.params.pool_id
         context = cells.filter.value
@@ -227,7 +235,13 @@ def declare(api: Registry, app: App) -> None:
             raise NotFound(f"Protocol {name} not found")
         return found
 
-    @api.get("/api/earn/positions", summary="A lender's positions", tags=tags, errors=(400, 502, 503))
+    @api.get(
+        "/api/earn/positions",
+        operation_id="get_earn_positions",
+        summary="A lender's positions",
+        tags=tags,
+        errors=(400, 502, 503),
+    )
     async def positions(request: Request[AddressParams, None]) -> EarnPositionsResponse:
         lender = require_bech32(request.params.address)
         context, registry = cells.filter.value, cells.contracts.value
@@ -250,6 +264,7 @@ def declare(api: Registry, app: App) -> None:
 
     api.snapshot(
         "/api/earn/stats",
+        operation_id="get_earn_stats",
         summary="Totals over all pools",
         tags=tags,
         name="Earn stats",

@@ -143,24 +143,48 @@ class TransactionParams(msgspec.Struct, frozen=True):
 def declare(api: Registry, app: App) -> None:
     """The read routes over the data API; it has limits of its own, so these have none."""
     tags = ("etl",)
-    for path, name, response in (
-        ("/api/etl/batch/loans-stats", "Loans stats", LoansStatsBatch),
-        ("/api/etl/batch/stats-overview", "Stats overview", StatsOverviewBatch),
+    for what, name, response in (
+        ("loans-stats", "Loans stats", LoansStatsBatch),
+        ("stats-overview", "Stats overview", StatsOverviewBatch),
     ):
-        api.snapshot(path, summary=name, tags=tags, name=name, response=response, rate="none", cache=Cache.snapshot(60))
+        api.snapshot(
+            f"/api/etl/batch/{what}",
+            operation_id=f"batch_{what.replace('-', '_')}",
+            summary=name,
+            tags=tags,
+            name=name,
+            response=response,
+            rate="none",
+            cache=Cache.snapshot(60),
+        )
 
-    @api.get("/api/etl/batch/user-dashboard", summary="An account's figures", tags=tags, rate="none", errors=(400, 502))
+    @api.get(
+        "/api/etl/batch/user-dashboard",
+        operation_id="batch_user_dashboard",
+        summary="An account's figures",
+        tags=tags,
+        rate="none",
+        errors=(400, 502),
+    )
     async def dashboard(request: Request[AccountParams, None]) -> UserDashboardBatch:
         address = require_bech32(request.params.address)
         return UserDashboardBatch(**await of_account(app.upstreams.data, DASHBOARD, address))
 
-    @api.get("/api/etl/batch/user-history", summary="An account's history", tags=tags, rate="none", errors=(400, 502))
+    @api.get(
+        "/api/etl/batch/user-history",
+        operation_id="batch_user_history",
+        summary="An account's history",
+        tags=tags,
+        rate="none",
+        errors=(400, 502),
+    )
     async def history(request: Request[AccountParams, None]) -> UserHistoryBatch:
         address = require_bech32(request.params.address)
         return UserHistoryBatch(**await of_account(app.upstreams.data, HISTORY, address))
 
     @api.get(
         "/api/etl/txs",
+        operation_id="get_enriched_transactions",
         summary="User-initiated transactions with decoded data",
         tags=("transactions",),
         rate="none",
@@ -180,6 +204,7 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get(
         "/api/etl/{path}",
+        operation_id="etl_proxy_generic",
         summary="An endpoint of the data API, as it is",
         tags=tags,
         rate="none",

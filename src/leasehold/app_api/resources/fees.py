@@ -29,6 +29,7 @@ def declare(api: Registry, app: App) -> None:
     """The route of fees."""
     api.snapshot(
         "/api/fees/gas-config",
+        operation_id="get_gas_fee_config",
         summary="Accepted fee denoms with minimum gas prices",
         tags=("fees",),
         name="Gas fee config",

@@ -135,6 +135,7 @@ def declare(api: Registry, app: App) -> None:
     cells = app.cells
     api.snapshot(
         "/api/governance/hidden-proposals",
+        operation_id="get_hidden_proposals",
         summary="Proposals to hide",
         tags=tags,
         name="Gated config",
@@ -143,6 +144,7 @@ def declare(api: Registry, app: App) -> None:
     )
     api.snapshot(
         "/api/governance/staking-pool",
+        operation_id="get_staking_pool",
         summary="Bonded and not bonded tokens",
         tags=tags,
         name="Staking pool",
@@ -152,6 +154,7 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get(
         "/api/governance/apr",
+        operation_id="get_apr",
         summary="Annual inflation and bonded tokens",
         tags=tags,
         cache=Cache.snapshot(30),
@@ -163,6 +166,7 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get(
         "/api/governance/proposals",
+        operation_id="get_proposals",
         summary="Proposals, newest first",
         tags=tags,
         cache=Cache.live(30),
@@ -189,12 +193,19 @@ def declare(api: Registry, app: App) -> None:
         headers = {"cache-control": "no-store"} if voter else {}
         return _reply(answer, {**headers, "cache-status": "warm", "cache-age": str(int(age))})
 
-    @api.get("/api/governance/proposals/{proposal_id}/tally", summary="Live tally", tags=tags, errors=(502,))
+    @api.get(
+        "/api/governance/proposals/{proposal_id}/tally",
+        operation_id="get_proposal_tally",
+        summary="Live tally",
+        tags=tags,
+        errors=(502,),
+    )
     async def tally(request: Request[ProposalParams, None]) -> chain.TallyResponse:
         return await chain.tally(app.upstreams.lcd, request.params.proposal_id)
 
     @api.get(
         "/api/governance/proposals/{proposal_id}/votes/{voter}",
+        operation_id="get_proposal_vote",
         summary="A vote, null where there is none",
         tags=tags,
         errors=(502,),
@@ -204,6 +215,7 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get(
         "/api/governance/params/tallying",
+        operation_id="get_tallying_params",
         summary="Quorum and thresholds",
         tags=tags,
         cache=Cache.live(30),
@@ -212,13 +224,20 @@ def declare(api: Registry, app: App) -> None:
     async def tallying(request: PlainRequest) -> chain.TallyingParamsResponse:
         return await chain.tallying_params(app.upstreams.lcd)
 
-    @api.get("/api/governance/accounts/{address}", summary="A raw auth account", tags=tags, errors=(502,))
+    @api.get(
+        "/api/governance/accounts/{address}",
+        operation_id="get_account",
+        summary="A raw auth account",
+        tags=tags,
+        errors=(502,),
+    )
     async def account(request: Request[AccountParams, None]) -> chain.AccountResponse:
         found = await chain.account(app.upstreams.lcd, request.params.address)
         return chain.AccountResponse(alphabetical(found.account))
 
     @api.get(
         "/api/governance/denoms/{denom}",
+        operation_id="get_denom_metadata",
         summary="Metadata of a denom, null where none is registered",
         tags=tags,
         cache=Cache.live(30),

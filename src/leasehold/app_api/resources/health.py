@@ -148,11 +148,19 @@ def declare(api: Registry, app: App) -> None:
     def uptime() -> int:
         return int(app.clock.monotonic() - app.started)
 
-    @api.get("/api/health", summary="Whether the service runs", tags=("health",), rate="none")
+    @api.get(
+        "/api/health", operation_id="health_check", summary="Whether the service runs", tags=("health",), rate="none"
+    )
     async def basic(request: PlainRequest) -> HealthResponse:
         return HealthResponse("healthy", __version__, uptime())
 
-    @api.get("/api/health/detailed", summary="Upstreams and snapshots", tags=("health",), rate="none")
+    @api.get(
+        "/api/health/detailed",
+        operation_id="detailed_health_check",
+        summary="Upstreams and snapshots",
+        tags=("health",),
+        rate="none",
+    )
     async def detailed(request: PlainRequest) -> DetailedHealthResponse:
         found = await services(app)
         return DetailedHealthResponse(

@@ -205,7 +205,9 @@ def declare(api: Registry, app: App) -> None:
     tags = ("leases",)
     cells = app.cells
 
-    @api.get("/api/leases", summary="A wallet's visible leases", tags=tags, errors=(400, 502, 503))
+    @api.get(
+        "/api/leases", operation_id="get_leases", summary="A wallet's visible leases", tags=tags, errors=(400, 502, 503)
+    )
     async def leases(request: Request[LeasesParams, None]) -> LeasesResponse:
         owner, only = require_bech32(request.params.address), request.params.protocol
         # Said before the chain is asked for anything.
@@ -221,7 +223,9 @@ def declare(api: Registry, app: App) -> None:
         found: LeasesResponse = await view.once(key, read)
         return found
 
-    @api.get("/api/leases/{address}", summary="One lease", tags=tags, errors=(400, 404, 502, 503))
+    @api.get(
+        "/api/leases/{address}", operation_id="get_lease", summary="One lease", tags=tags, errors=(400, 404, 502, 503)
+    )
     async def lease(request: Request[LeaseParams, None]) -> LeaseInfo:
         address, name = request.params.address, request.params.protocol
         if not name:
@@ -245,14 +249,22 @@ def declare(api: Registry, app: App) -> None:
             raise app.upstreams.lcd.transport.unreadable("lease state")
         return info
 
-    @api.get("/api/leases/{address}/history", summary="What happened to a lease", tags=tags)
+    @api.get(
+        "/api/leases/{address}/history", operation_id="get_lease_history", summary="What happened to a lease", tags=tags
+    )
     async def history(request: Request[HistoryParams, None]) -> list[LeaseHistoryEntry]:
         address = request.params.address
         if not is_address(address, app.settings.identity.prefix):
             return []
         return history_of(await app.upstreams.openings.of(address)) or []
 
-    @api.get("/api/leases/config/{protocol}", summary="Terms of a protocol", tags=tags, errors=(404, 503))
+    @api.get(
+        "/api/leases/config/{protocol}",
+        operation_id="get_lease_config",
+        summary="Terms of a protocol",
+        tags=tags,
+        errors=(404, 503),
+    )
     async def config(request: Request[ProtocolParams, None]) -> LeaseConfigResponse:
         name = request.params.protocol
         terms = cells.lease_terms.value.get(name)

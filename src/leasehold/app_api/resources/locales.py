@@ -24,6 +24,7 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get(
         "/api/locales/{lang}",
+        operation_id="get_locale",
         summary="Texts of a language",
         tags=("locales",),
         cache=Cache.live(30),

@@ -149,6 +149,7 @@ def declare(api: Registry, app: App) -> None:
     cells = app.cells
     api.snapshot(
         "/api/networks/gated",
+        operation_id="get_networks",
         summary="Configured networks",
         tags=tags,
         name="Networks",
@@ -165,6 +166,7 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get(
         "/api/networks/{network}/info",
+        operation_id="get_network",
         summary="Configuration of a network",
         tags=tags,
         cache=Cache.live(30),
@@ -175,6 +177,7 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get(
         "/api/networks/{network}/assets",
+        operation_id="get_network_assets",
         summary="Assets of a network",
         tags=tags,
         cache=Cache.live(30),
@@ -188,6 +191,7 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get(
         "/api/networks/{network}/protocols",
+        operation_id="get_network_protocols",
         summary="Visible protocols of a network",
         tags=tags,
         cache=Cache.live(30),
@@ -200,6 +204,7 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get(
         "/api/networks/{network}/pools",
+        operation_id="get_network_pools",
         summary="Pools of a network",
         tags=tags,
         cache=Cache.live(30),

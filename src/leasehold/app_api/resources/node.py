@@ -27,11 +27,20 @@ class NetworkStatusResponse(msgspec.Struct):
 def declare(api: Registry, app: App) -> None:
     """The routes of the node."""
 
-    @api.get("/api/node/info", summary="Software of the chain", tags=("node",), cache=Cache.live(30), errors=(502,))
+    @api.get(
+        "/api/node/info",
+        operation_id="get_node_info",
+        summary="Software of the chain",
+        tags=("node",),
+        cache=Cache.live(30),
+        errors=(502,),
+    )
     async def info(request: PlainRequest) -> NodeInfoResponse:
         return NodeInfoResponse(await app.upstreams.node.version(), app.settings.identity.namespace)
 
-    @api.get("/api/node/status", summary="Newest block", tags=("node",), errors=(502,))
+    @api.get(
+        "/api/node/status", operation_id="get_network_status", summary="Newest block", tags=("node",), errors=(502,)
+    )
     async def status(request: PlainRequest) -> NetworkStatusResponse:
         found = await app.upstreams.node.status()
         sync = found.sync_info

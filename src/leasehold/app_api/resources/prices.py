@@ -120,6 +120,7 @@ def declare(api: Registry, app: App) -> None:
     """The route of prices."""
     api.snapshot(
         "/api/prices",
+        operation_id="get_prices",
         summary="Current USD prices of all supported currencies",
         tags=("prices",),
         name="Prices",

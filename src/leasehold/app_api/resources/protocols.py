@@ -265,6 +265,7 @@ def declare(api: Registry, app: App) -> None:
     tags = ("protocols",)
     api.snapshot(
         "/api/protocols",
+        operation_id="get_protocols",
         summary="Every protocol, active and deprecated",
         tags=tags,
         name="Protocols",
@@ -273,6 +274,7 @@ def declare(api: Registry, app: App) -> None:
     )
     api.snapshot(
         "/api/protocols/active",
+        operation_id="get_active_protocols",
         summary="Active protocols by name",
         tags=tags,
         name="Protocols",
@@ -281,6 +283,7 @@ def declare(api: Registry, app: App) -> None:
     )
     api.snapshot(
         "/api/protocols/gated",
+        operation_id="get_gated_protocols",
         summary="Protocols that pass the gate",
         tags=tags,
         name="Protocols",
@@ -290,6 +293,7 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get(
         "/api/protocols/{protocol}/currencies",
+        operation_id="get_protocol_currencies",
         summary="Currencies of a protocol with its oracle's prices",
         tags=tags,
         cache=Cache.live(10),

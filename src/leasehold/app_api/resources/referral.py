@@ -63,32 +63,62 @@ def declare(api: Registry, app: App) -> None:
     """The read routes of referral."""
     tags = ("referral",)
 
-    @api.get("/api/referral/validate/{code}", summary="Whose code it is", tags=tags, errors=(502,))
+    @api.get(
+        "/api/referral/validate/{code}",
+        operation_id="validate_code",
+        summary="Whose code it is",
+        tags=tags,
+        errors=(502,),
+    )
     async def validate(request: Request[CodeParams, None]) -> ValidateCodeResponse:
         return await app.upstreams.referral.validate(request.params.code)
 
-    @api.get("/api/referral/stats/{address}", summary="Totals of a referrer", tags=tags, errors=(404, 502))
+    @api.get(
+        "/api/referral/stats/{address}",
+        operation_id="get_stats",
+        summary="Totals of a referrer",
+        tags=tags,
+        errors=(404, 502),
+    )
     async def stats(request: Request[ReferrerParams, None]) -> ReferrerStatsResponse:
         found = await app.upstreams.referral.stats(request.params.address)
         if found is None:
             raise NotFound(f"Referrer {request.params.address} not found")
         return found
 
-    @api.get("/api/referral/rewards/{address}", summary="Rewards of a referrer", tags=tags, errors=(400, 502))
+    @api.get(
+        "/api/referral/rewards/{address}",
+        operation_id="get_rewards",
+        summary="Rewards of a referrer",
+        tags=tags,
+        errors=(400, 502),
+    )
     async def rewards(request: Request[RewardParams, None]) -> RewardsListResponse:
         asked = request.params
         return await app.upstreams.referral.rewards(
             asked.address, status=asked.status, limit=asked.limit, offset=asked.offset
         )
 
-    @api.get("/api/referral/payouts/{address}", summary="Payouts of a referrer", tags=tags, errors=(400, 502))
+    @api.get(
+        "/api/referral/payouts/{address}",
+        operation_id="get_payouts",
+        summary="Payouts of a referrer",
+        tags=tags,
+        errors=(400, 502),
+    )
     async def payouts(request: Request[PayoutParams, None]) -> PayoutsListResponse:
         asked = request.params
         return await app.upstreams.referral.payouts(
             asked.address, status=asked.status, limit=asked.limit, offset=asked.offset
         )
 
-    @api.get("/api/referral/referrals/{address}", summary="Referred wallets", tags=tags, errors=(400, 502))
+    @api.get(
+        "/api/referral/referrals/{address}",
+        operation_id="get_referrals",
+        summary="Referred wallets",
+        tags=tags,
+        errors=(400, 502),
+    )
     async def referrals(request: Request[ReferralParams, None]) -> ReferralsListResponse:
         asked = request.params
         return await app.upstreams.referral.referrals(

@@ -121,6 +121,7 @@ def declare(api: Registry, app: App) -> None:
     tags = ("staking",)
     api.snapshot(
         "/api/staking/validators",
+        operation_id="get_validators",
         summary="Validators, bonded and not",
         tags=tags,
         name="Validators",
@@ -130,6 +131,7 @@ def declare(api: Registry, app: App) -> None:
 
     @api.get(
         "/api/staking/validators/{address}",
+        operation_id="get_validator",
         summary="One validator",
         tags=tags,
         cache=Cache.live(300),
@@ -141,11 +143,24 @@ def declare(api: Registry, app: App) -> None:
             raise NotFound(f"Validator {request.params.address} not found")
         return found
 
-    @api.get("/api/staking/params", summary="Parameters", tags=tags, cache=Cache.live(30), errors=(502,))
+    @api.get(
+        "/api/staking/params",
+        operation_id="get_staking_params",
+        summary="Parameters",
+        tags=tags,
+        cache=Cache.live(30),
+        errors=(502,),
+    )
     async def params(request: PlainRequest) -> chain.StakingParams:
         return await chain.staking_params(app.upstreams.lcd)
 
-    @api.get("/api/staking/positions", summary="A wallet's staking", tags=tags, errors=(400, 502))
+    @api.get(
+        "/api/staking/positions",
+        operation_id="get_staking_positions",
+        summary="A wallet's staking",
+        tags=tags,
+        errors=(400, 502),
+    )
     async def wallet(request: Request[AddressParams, None]) -> StakingPositionsResponse:
         address = require_bech32(request.params.address)
         if not is_of(address, app.settings.identity.prefix):

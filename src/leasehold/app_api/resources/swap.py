@@ -60,13 +60,21 @@ def declare(api: Registry, app: App) -> None:
     """The read routes of swap."""
     tags = ("swap",)
 
-    @api.get("/api/swap/chains", summary="Chains of the provider", tags=tags, cache=Cache.live(30), errors=(400, 502))
+    @api.get(
+        "/api/swap/chains",
+        operation_id="get_chains",
+        summary="Chains of the provider",
+        tags=tags,
+        cache=Cache.live(30),
+        errors=(400, 502),
+    )
     async def chains(request: Request[ChainsParams, None]) -> list[dict[str, Any]]:
         asked = request.params
         return await app.upstreams.swap.chains(include_evm=asked.include_evm, include_svm=asked.include_svm)
 
     @api.get(
         "/api/swap/status/{tx_hash}",
+        operation_id="get_status",
         summary="The provider's word on a transaction",
         tags=tags,
         response=dict[str, Any],
@@ -77,6 +85,7 @@ def declare(api: Registry, app: App) -> None:
 
     api.snapshot(
         "/api/swap/config",
+        operation_id="get_swap_config",
         summary="Configuration of the swap screen",
         tags=tags,
         name="Swap config",

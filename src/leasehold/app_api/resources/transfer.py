@@ -84,7 +84,13 @@ class TransferParams(msgspec.Struct, frozen=True):
 def declare(api: Registry, app: App) -> None:
     """The read route of transfers."""
 
-    @api.get("/api/transfer/status/{id}", summary="State of a transfer", tags=("transfer",), errors=(404,))
+    @api.get(
+        "/api/transfer/status/{id}",
+        operation_id="get_transfer_status",
+        summary="State of a transfer",
+        tags=("transfer",),
+        errors=(404,),
+    )
     async def status(request: Request[TransferParams, None]) -> TransferStatusResponse:
         found: Any = None
         try:
