@@ -86,7 +86,8 @@ class Governed(Messages):
         return list(access.addresses)
 
     def _set_uploaders(self, ctx: Context, addresses: list[str]) -> None:
-        params = self.params(ctx)
+        params = self.new(PACKAGE + "Params")
+        params.CopyFrom(self.params(ctx))
         params.code_upload_access.ClearField("addresses")
         params.code_upload_access.addresses.extend(addresses)
         self.set_params(ctx, params)
