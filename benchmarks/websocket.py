@@ -1,6 +1,6 @@
 """The application WebSocket with many subscribers of prices: one process on one core, the clients on the other.
 
-    python -m benchmarks.websocket [--clients 10000] [--updates 20] [--kilobytes 2]
+    python -m benchmarks.websocket [--clients 10000] [--updates 20] [--kilobytes 2] [--blocks 60]
 
 Prints how long an update takes to the last client, the memory of a connection and what is kept after all have left,
 how HTTP answers meanwhile, and the processor time of an update. That is compared, in turns within one run, with
@@ -24,7 +24,9 @@ events within 100 ms (p99).
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import os
 import resource
 import statistics
 import sys
@@ -37,11 +39,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks._websocket import clients, servers
+from benchmarks._websocket import clients, events, servers
 from benchmarks._websocket.processes import Child, child, percentile
 
 SERVER_CORE, CLIENT_CORE = "0", "1"
 LAST_SECONDS, CONNECTION_BYTES, KEPT_BYTES, HTTP_SECONDS, CPU_RATIO = 1.0, 32 * 1024, 64e6, 0.020, 5.0
+EVENT_SECONDS = 0.1
 TURNS = 4
 
 
@@ -201,10 +204,28 @@ def report(run: Run) -> list[str]:
     return [name for name, good in aims.items() if not good]
 
 
+def report_events(blocks: int) -> list[str]:
+    """Time events, print how long they took; which aims are missed."""
+    with events.Database() as database, child(SERVER_CORE, "--database", database) as service:
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, {int(CLIENT_CORE)})
+        found = asyncio.run(events.drive(service, blocks))
+    print(f"{events.SUBSCRIBERS} followers of {len(events.TOPICS)} topics, {events.CHANGES} of them changed by a block")
+    for name, title in (("ordinary", "block to push"), ("everybody", "a block that changes all of them")):
+        times = found[name]
+        print(
+            f"  {title + ', median / p99 / worst':<38} {statistics.median(times) * 1000:.0f} /"
+            f" {percentile(times, 0.99) * 1000:.0f} / {max(times) * 1000:.0f} ms of {len(times)}"
+        )
+    return [] if percentile(found["ordinary"], 0.99) < EVENT_SECONDS else ["events"]
+
+
 def _part(options: argparse.Namespace) -> Coroutine[Any, Any, None] | None:
     """What this process is, None for the one that starts the others."""
     if options.serve:
         return (servers.ours if options.serve == "ours" else servers.naive)(options.kilobytes)
+    if options.database:
+        return events.serve(options.database)
     if options.subscribe:
         return clients.subscribe(options.subscribe, options.clients, options.offers)
     return clients.probe(options.probe) if options.probe else None
@@ -215,9 +236,11 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=10_000)
     parser.add_argument("--updates", type=int, default=20)
     parser.add_argument("--kilobytes", type=float, default=2.0)
+    parser.add_argument("--blocks", type=int, default=60)
     parser.add_argument("--serve", choices=("ours", "naive"), help=argparse.SUPPRESS)
     parser.add_argument("--subscribe", metavar="PORT", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--offers", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--database", help=argparse.SUPPRESS)
     parser.add_argument("--probe", metavar="PORT", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -234,7 +257,8 @@ def main() -> int:
         uvloop.run(part)
         return 0
     print(f"{options.clients} clients, {options.kilobytes:g} KB, {options.updates} updates")
-    missed = report(measure(options.clients, options.updates, options.kilobytes))
+    missed = report(measure(options.clients, options.updates, options.kilobytes)) if options.clients else []
+    missed += report_events(options.blocks)
     print("aims hold" if not missed else f"aims missed: {', '.join(missed)}")
     return 1 if missed else 0
 

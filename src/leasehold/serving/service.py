@@ -17,6 +17,7 @@ import uvloop
 from leasehold.core import logging
 from leasehold.core.clock import NANOSECONDS
 from leasehold.core.errors import Unavailable
+from leasehold.core.garbage import rare_collections
 from leasehold.serving import sockets
 from leasehold.serving.application import Application
 from leasehold.serving.protocol import bound
@@ -111,7 +112,8 @@ def run(
     ready: Callable[[Running], None] | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM; `ready` is told the real port (0 asks for any)."""
-    with contextlib.suppress(KeyboardInterrupt):
+    # A full collection looks at every object there is while everybody waits: tenths of a second with many connections.
+    with contextlib.suppress(KeyboardInterrupt), rare_collections():
         uvloop.run(_until_stopped(application, host, port, fast_path, grace_seconds, ready))
 
 

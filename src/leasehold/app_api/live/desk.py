@@ -128,6 +128,15 @@ class Desk:
         if owner in notes.named and not self.leasers().isdisjoint(notes.contracts):
             self._know(owner, await self.views.owned(self.moment(notes), owner))
 
+    def untouched(self, key: Key, notes: Notes) -> bool:
+        """Whether a block certainly changed nothing of a stream of events; a look at what is known, for every one."""
+        if key.name in notes.named:
+            return False
+        if key.topic != LEASES:
+            return True
+        held = self.owned.get(key.name)
+        return held is not None and held.isdisjoint(notes.contracts)
+
     async def concerned(self, key: Key, notes: Notes) -> bool:
         """Whether a block may have changed what a stream of events shows."""
         if key.topic == BALANCES:

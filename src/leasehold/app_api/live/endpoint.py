@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
@@ -83,17 +82,20 @@ class Live:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Follow transactions for as long as the context lasts."""
+        """Follow transactions and what receipts are worth for as long as the context lasts."""
         await self._app.snapshots.publish(
             DOCUMENT, document(), height=0, time_ns=0, cache_control="public, max-age=300"
         )
-        task = asyncio.create_task(self.trackers.run(), name="live-trackers")
+        tasks = [
+            asyncio.create_task(self.trackers.run(), name="live-trackers"),
+            asyncio.create_task(self.pump.sweeping(), name="live-sweeps"),
+        ]
         try:
             yield
         finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def limits(self) -> messages.Limits:
         """What a connection is told it may do."""

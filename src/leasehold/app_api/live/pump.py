@@ -10,6 +10,7 @@ from leasehold.app_api.live.desk import Desk
 from leasehold.app_api.live.journal import Notes
 from leasehold.app_api.live.sequence import last_of
 from leasehold.app_api.live.topics import BALANCES, EARN, LEASES, PRICES, TX_STATUS, Key
+from leasehold.app_api.live.views import Moment
 from leasehold.app_api.resources import prices
 from leasehold.core import logging
 from leasehold.core.errors import LeaseholdError
@@ -19,6 +20,7 @@ from leasehold.serving.hub import Hub
 
 # A lender's worth grows with every payment of any borrower; who is not named waits for the next round.
 EARN_SECONDS = 10.0
+AT_ONCE = 8
 # Unchanged prices are said again after this many blocks, so that a client sees that they are fresh.
 PRICE_BLOCKS = 2
 _PAUSES = (0.1, 0.4, None)
@@ -37,7 +39,6 @@ class Pump:
         self._priced = -1
         self._last_prices: object = None
         self._pools_acted = False
-        self._swept = app.clock.monotonic()
         buckets = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
         self._seconds = metrics.histogram("live_push_seconds", "From hearing of a block to its pushes", buckets=buckets)
         self._behind = metrics.gauge("live_blocks_behind", "Blocks not yet published")
@@ -60,7 +61,6 @@ class Pump:
             await self._publish(notes)
             self._published = notes.height
             self._behind.set(self._desk.journal.height - notes.height)
-        await self._sweep()
         if news:
             self._seconds.observe(max(0.0, self._app.clock.monotonic() - head.seen))
         return bool(news)
@@ -89,7 +89,11 @@ class Pump:
         followed = [key for key in self._hub.topics() if isinstance(key, Key)]
         self._pools_acted = self._pools_acted or not self._desk.pools().isdisjoint(notes.contracts)
         await asyncio.gather(
-            *(self._publish_key(key, notes) for key in followed if key.topic in (LEASES, BALANCES, EARN)),
+            *(
+                self._publish_key(key, notes)
+                for key in followed
+                if key.topic in (LEASES, BALANCES, EARN) and not self._desk.untouched(key, notes)
+            ),
             *(self._publish_inclusion(key, notes) for key in followed if key.topic == TX_STATUS),
         )
         if notes.height % 64 == 0:
@@ -118,20 +122,30 @@ class Pump:
         told = messages.ResyncRequired(topic=key.topic, key=key.name, seq=seq, reason="a change could not be read")
         await self._hub.publish(key, Item(seq, messages.frame(told)))
 
-    async def _sweep(self) -> None:
-        """Now and then show lenders what their receipts have become worth."""
-        now = self._app.clock.monotonic()
-        newest = self._desk.journal.newest
-        if not self._pools_acted or newest is None or now - self._swept < EARN_SECONDS:
-            return
-        self._pools_acted, self._swept = False, now
-        moment = self._desk.moment(newest)
-        for key in [key for key in self._hub.topics() if isinstance(key, Key) and key.topic == EARN]:
-            try:
-                item, state = await self._desk.views.positions(moment, key.name)
-            except LeaseholdError as error:
-                _log.info("positions could not be read", error=str(error))
+    async def sweeping(self) -> None:
+        """Now and then show lenders what their receipts have become worth, for ever; blocks do not wait for it."""
+        while True:
+            await asyncio.sleep(EARN_SECONDS)
+            newest = self._desk.journal.newest
+            if not self._pools_acted or newest is None:
                 continue
-            if self._desk.positions.get(key.name) != state:
-                self._desk.positions[key.name] = state
-                await self._hub.publish(key, item)
+            self._pools_acted = False
+            # Who holds nothing can't hold anything without being named by a block.
+            lenders = [
+                key
+                for key in self._hub.topics()
+                if isinstance(key, Key) and key.topic == EARN and self._desk.positions.get(key.name)
+            ]
+            moment = self._desk.moment(newest)
+            for start in range(0, len(lenders), AT_ONCE):
+                await asyncio.gather(*(self._value(key, moment) for key in lenders[start : start + AT_ONCE]))
+
+    async def _value(self, key: Key, moment: Moment) -> None:
+        try:
+            item, state = await self._desk.views.positions(moment, key.name)
+        except LeaseholdError as error:
+            _log.info("positions could not be read", error=str(error))
+            return
+        if self._desk.positions.get(key.name) != state:
+            self._desk.positions[key.name] = state
+            await self._hub.publish(key, item)

@@ -44,6 +44,7 @@ class MovingWorld(World):
         self.values: dict[Any, list[tuple[int, Any]]] = {}
         self._pending: list[dict[str, Any]] = []
         self._leases = 100
+        self._sealed: set[asyncio.Event] = set()
 
     # Changes take effect with the next block.
 
@@ -88,9 +89,31 @@ class MovingWorld(World):
     def seal(self) -> int:
         self.events[self.height + 1], self._pending = self._pending, []
         self.height += 1
+        for sealed in self._sealed:
+            sealed.set()
         return self.height
 
+    async def _announce(self, request: web.Request) -> web.StreamResponse:
+        """The node's WebSocket: every new height."""
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        sealed = asyncio.Event()
+        self._sealed.add(sealed)
+        try:
+            while not socket.closed:
+                await sealed.wait()
+                sealed.clear()
+                header = {"height": str(self.height)}
+                await socket.send_json({"result": {"data": {"value": {"header": header}}}})
+        except ConnectionError:
+            pass
+        finally:
+            self._sealed.discard(sealed)
+        return socket
+
     async def answer(self, request: web.Request) -> web.StreamResponse:
+        if request.path == "/websocket":
+            return await self._announce(request)
         if self.mode == "good":
             if request.method == "POST" and request.path == "/":
                 return web.json_response([self._call(call) for call in await request.json()])
