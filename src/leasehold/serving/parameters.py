@@ -27,7 +27,8 @@ _BROKEN_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 # NUL never reaches a text column, and no parameter has a use for the other control characters.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_INTEGER = re.compile(r"-?[0-9]{1,18}")
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
+_LARGEST = 2**63 - 1
 MAX_PARAMETERS = 100
 
 
@@ -187,8 +188,8 @@ def _from_text(text: str, kind: Any) -> Any:
     if bare is str:
         return text
     if bare is int:
-        if not _INTEGER.fullmatch(text):
-            raise ValueError("expected an integer")
+        if not _INTEGER.fullmatch(text) or not -_LARGEST <= int(text) <= _LARGEST:
+            raise ValueError("expected an integer of 64 bits")
         return int(text)
     if bare is bool:
         if text not in ("true", "false"):

@@ -18,7 +18,7 @@ from leasehold.core.errors import InvalidInput, NotFound
 from leasehold.serving.parameters import Input
 from leasehold.serving.routes import Registry, Request
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 
 
 def _one_of(*values: str) -> Input:
