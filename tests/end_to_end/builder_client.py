@@ -133,3 +133,38 @@ def ready(client: Client) -> None:
     for ticker in ("ATOM", "OSMO"):
         body = {**down, "lease_ticker": ticker}
         until(lambda body=body: ask(f"{app}/api/leases/quote", body)[0] == 200)
+
+
+def sent(method: str, url: str, body: Any = None) -> tuple[int, str]:
+    """Status and text of an answer."""
+    data = None if body is None else json.dumps(body).encode()
+    try:
+        with urlopen(Request(url, data, {"Content-Type": "application/json"}, method=method), timeout=30) as reply:
+            return reply.status, reply.read().decode()
+    except HTTPError as refusal:
+        with refusal:
+            return refusal.code, refusal.read().decode()
+
+
+def routed(client: Client, source: str, target: str, amount: str) -> dict[str, Any]:
+    """The body that asks for the messages of a route on our own chain."""
+    asked = {
+        "source_asset_denom": source,
+        "source_asset_chain_id": IDENTITY.chain_id,
+        "dest_asset_denom": target,
+        "dest_asset_chain_id": IDENTITY.chain_id,
+    }
+    route = client.build("/api/swap/route", {**asked, "amount_in": amount})
+    members = {name: route[name] for name in (*asked, "amount_in", "amount_out", "operations")}
+    addresses = [client.address] * len(route.get("required_chain_addresses", route["chain_ids"]))
+    return {**members, "address_list": addresses}
+
+
+def balance_of(client: Client, denom: str) -> int:
+    found = client.lcd(f"/cosmos/bank/v1beta1/balances/{client.address}/by_denom?denom={quote(denom, safe='')}")
+    return int(found["balance"]["amount"])
+
+
+def message_of(given: dict[str, Any]) -> dict[str, Any]:
+    value = json.loads(given["msg"])
+    return {"@type": given["msg_type_url"], **value}

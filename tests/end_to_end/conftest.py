@@ -70,6 +70,13 @@ class Stack:
         path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [int(pid) for pid in path.read_text().split()]
 
+    def pid_of(self, service: str) -> int:
+        """Process id of a service."""
+        for pid in self.children():
+            if service in Path(f"/proc/{pid}/cmdline").read_text().split("\0"):
+                return pid
+        raise AssertionError(f"{service} does not run")
+
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Ask the stack to stop; its exit code."""
         if self.process.poll() is None:

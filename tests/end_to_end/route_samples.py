@@ -11,11 +11,14 @@ from urllib.request import Request, urlopen
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from tests.end_to_end.builder_client import IDENTITY, PROTOCOL, Client
-from tests.end_to_end.builder_lives import DOWN, validators
+from tests.end_to_end.builder_client import IDENTITY, PROTOCOL, Client, ask, routed
+from tests.end_to_end.builder_lives import DOWN, proposed, validators
+from tests.end_to_end.conftest import Stack
 
-from leasehold.chain.svm.addresses import encode
+from leasehold.chain.svm.addresses import address_bytes, encode
+from leasehold.chain.svm.programs import voucher_mint
 from leasehold.chain.svm.transactions import parse
+from leasehold.core.configuration import load
 
 SVM_PROTOCOL = "SOLANA-RAYDIUM-USDC"
 MINT = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"
@@ -219,3 +222,36 @@ def writes(facts: Facts) -> dict[str, tuple[str, dict[str, Any]]]:
             {"owner_address": me, "signature": "opaque"},
         ),
     }
+
+
+def facts_of(market: Stack, alice: Client, lease: str) -> Facts:
+    """Bring forth what every route can be asked about."""
+    app = market.url("app_api")
+    wallet = SvmWallet(market.url("upstreams"), 9)
+    wallet.fund(MINT, 1_000)
+    program = address_bytes(load(profile="devnet").settings.upstreams.svm_program_id)
+    wallet.fund(encode(voucher_mint(program, IDENTITY.base_denom)), 1_000)
+    usdc = alice.get(f"/api/currencies/USDC_NOBLE@{PROTOCOL}")["bank_symbol"]
+    stake = {"validator_address": validators()[0], "amount": "10000000", "sender": alice.address}
+    staked = alice.signed(alice.build("/api/staking/delegate", stake))
+    alice.build("/api/swap/track", {"chain_id": IDENTITY.chain_id, "tx_hash": staked["txhash"]})
+    payment = {"lease_address": lease, "amount": "1000000", "denom": usdc, "owner_address": alice.address}
+    leg = {"revision_number": 0, "revision_height": 10**9}
+    track = {
+        "direction": f"{IDENTITY.prefix}_to_solana",
+        "channel": "channel-4200",
+        "legs": [{"from_chain": IDENTITY.prefix, "to_chain": "solana", "timeout_height": leg}],
+    }
+    return Facts(
+        client=alice,
+        svm=wallet,
+        lease=lease,
+        proposal=proposed(Client(market, "carol")),
+        usdc=usdc,
+        code=ask(f"{app}/api/referral/register", {"wallet_address": alice.address})[1]["referral_code"],
+        stranger=Client(market, "erin").address,
+        swap=routed(alice, usdc, IDENTITY.base_denom, "50000000"),
+        tracked=staked["txhash"],
+        payment=alice.build("/api/zero-interest/payments", {**payment, "signature": "opaque"})["payment"]["id"],
+        transfer=alice.build("/api/transfer/track", track)["id"],
+    )

@@ -3,24 +3,44 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from typing import Any
-from urllib.error import HTTPError
-from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 import pytest
-from tests.end_to_end.builder_client import IDENTITY, LIVE, PROTOCOL, Client, ask, ready, until
-from tests.end_to_end.builder_lives import open_one, proposed, validators
+from tests.end_to_end.builder_client import (
+    IDENTITY,
+    LIVE,
+    PROTOCOL,
+    Client,
+    ask,
+    balance_of,
+    message_of,
+    ready,
+    routed,
+    sent,
+    until,
+)
+from tests.end_to_end.builder_lives import open_one
 from tests.end_to_end.conftest import Stack
-from tests.end_to_end.route_samples import MINT, SVM_PROTOCOL, Facts, SvmWallet, browser, reads, writes
+from tests.end_to_end.route_samples import MINT, SVM_PROTOCOL, SvmWallet, browser, facts_of, reads, writes
 
 from leasehold.app_api.admin.keys import hashed
-from leasehold.chain.svm.addresses import address_bytes, encode
-from leasehold.chain.svm.programs import voucher_mint
-from leasehold.core.configuration import load
+from leasehold.devnet.genesis.document import named_accounts
 
 KEY = "an operator's key"
+SECRETS = {
+    "app_api.messaging_secret": "top-secret-messaging",
+    "app_api.referral_token": "top-secret-referral",
+    "app_api.payments_token": "top-secret-payments",
+    "app_api.swap_api_key": "top-secret-swaps",
+    "app_api.translation_key": "top-secret-translation",
+}
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +51,7 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         tmp_path_factory.mktemp("upstreams"),
         *LIVE,
         f"app_api.admin_keys={operator}",
-        "app_api.messaging_secret=top-secret-messaging",
+        *(f"{name}={value}" for name, value in SECRETS.items()),
     )
     try:
         running.wait_for("all ready")
@@ -58,17 +78,6 @@ def lease(alice: Client) -> str:
     return found
 
 
-def sent(method: str, url: str, body: Any = None) -> tuple[int, str]:
-    """Status and text of an answer."""
-    data = None if body is None else json.dumps(body).encode()
-    try:
-        with urlopen(Request(url, data, {"Content-Type": "application/json"}, method=method), timeout=30) as reply:
-            return reply.status, reply.read().decode()
-    except HTTPError as refusal:
-        with refusal:
-            return refusal.code, refusal.read().decode()
-
-
 def test_a_wallet_registers_and_refers(market: Stack, alice: Client) -> None:
     """A new referrer is 201, then 200; another wallet is assigned to it once; an unknown code is 404."""
     app = market.url("app_api")
@@ -84,23 +93,30 @@ def test_a_wallet_registers_and_refers(market: Stack, alice: Client) -> None:
     assert ask(f"{app}/api/referral/assign", {**assigned, "referral_code": "NOSUCH"})[0] == 404
 
 
-def _routed(client: Client, source: str, target: str, amount: str) -> dict[str, Any]:
-    """The body that asks for the messages of a route on our own chain."""
-    asked = {
-        "source_asset_denom": source,
-        "source_asset_chain_id": IDENTITY.chain_id,
-        "dest_asset_denom": target,
-        "dest_asset_chain_id": IDENTITY.chain_id,
-    }
-    route = client.build("/api/swap/route", {**asked, "amount_in": amount})
-    members = {name: route[name] for name in (*asked, "amount_in", "amount_out", "operations")}
-    addresses = [client.address] * len(route.get("required_chain_addresses", route["chain_ids"]))
-    return {**members, "address_list": addresses}
-
-
-def _balance(client: Client, denom: str) -> int:
-    found = client.lcd(f"/cosmos/bank/v1beta1/balances/{client.address}/by_denom?denom={quote(denom, safe='')}")
-    return int(found["balance"]["amount"])
+def test_a_reward_is_earned_and_paid_over_a_crash(market: Stack, alice: Client) -> None:
+    """A referred wallet's indexed lease earns a reward; its payout is pending, submitted, confirmed, and paid once,
+    though the service is killed on the way."""
+    open_one(Client(market, "bob"), "ATOM", Client(market, "bob").address, "")
+    rewards = f"/api/referral/rewards/{alice.address}"
+    (reward,) = until(lambda: alice.get(rewards)["rewards"])
+    assert reward["referred_wallet"] == Client(market, "bob").address
+    payouts = f"/api/referral/payouts/{alice.address}"
+    (payout,) = until(lambda: alice.get(payouts)["payouts"])
+    amount, before = int(payout["total_amount"]), balance_of(alice, IDENTITY.base_denom)
+    assert amount == int(reward["reward_amount"])
+    seen = [payout["status"]]
+    os.kill(market.pid_of("upstreams"), signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while seen[-1] != "confirmed" and time.monotonic() < deadline:
+        status, found = ask(market.url("app_api") + payouts)
+        if status == 200 and found["payouts"][0]["status"] != seen[-1]:
+            seen.append(found["payouts"][0]["status"])
+        time.sleep(0.02)
+    assert [state for state in seen if state != "submitted"] == ["pending", "confirmed"]
+    assert alice.get(f"{payouts}?status=confirmed")["payouts"][0]["id"] == payout["id"]
+    assert alice.get(f"{rewards}?status=paid")["total"] == 1
+    assert balance_of(alice, IDENTITY.base_denom) - before == amount
+    assert int(alice.get(f"/api/referral/stats/{alice.address}")["stats"]["total_rewards_paid"]) == amount
 
 
 def test_a_swap_yields_what_its_route_says(market: Stack, alice: Client) -> None:
@@ -108,21 +124,16 @@ def test_a_swap_yields_what_its_route_says(market: Stack, alice: Client) -> None
     app = market.url("app_api")
     usdc = alice.get(f"/api/currencies/USDC_NOBLE@{PROTOCOL}")["bank_symbol"]
     atom = alice.get(f"/api/currencies/ATOM@{PROTOCOL}")["bank_symbol"]
-    swap = _routed(alice, usdc, atom, "50000000")
-    before = _balance(alice, atom)
+    swap = routed(alice, usdc, atom, "50000000")
+    before = balance_of(alice, atom)
     (tx,) = alice.build("/api/swap/messages", swap)["txs"]
-    result = alice.signed({"messages": [_message(one) for one in tx["cosmos_tx"]["msgs"]], "memo": ""})
+    result = alice.signed({"messages": [message_of(one) for one in tx["cosmos_tx"]["msgs"]], "memo": ""})
     following = {"chain_id": IDENTITY.chain_id, "tx_hash": result["txhash"]}
     assert alice.build("/api/swap/track", following)["tx_hash"] == result["txhash"]
     target = f"{app}/api/swap/status/{result['txhash']}?chain_id={IDENTITY.chain_id}"
     ended = until(lambda: (found := ask(target)[1]) and "COMPLETED" in found.get("state", "") and found)
     assert ended["state"] == "STATE_COMPLETED_SUCCESS"
-    assert _balance(alice, atom) - before == int(swap["amount_out"])
-
-
-def _message(given: dict[str, Any]) -> dict[str, Any]:
-    value = json.loads(given["msg"])
-    return {"@type": given["msg_type_url"], **value}
+    assert balance_of(alice, atom) - before == int(swap["amount_out"])
 
 
 def test_a_payment_is_announced_and_taken_back(market: Stack, alice: Client, lease: str) -> None:
@@ -192,7 +203,7 @@ def _ended(found: dict[str, Any]) -> Any:
 def test_no_documented_route_is_without_its_upstream(market: Stack, alice: Client, lease: str) -> None:
     """Every documented route, asked something sensible, answers well: nothing behind it is missing."""
     app = market.url("app_api")
-    facts = _facts(market, alice, lease)
+    facts = facts_of(market, alice, lease)
     documented = {
         (method.upper(), path)
         for path, operations in alice.get("/api/openapi.json")["paths"].items()
@@ -214,38 +225,6 @@ def test_no_documented_route_is_without_its_upstream(market: Stack, alice: Clien
         if not 200 <= status < 300:
             wrong[f"{method} {path}"] = (status, text[:300])
     assert not wrong, "\n".join(f"{name}: {found}" for name, found in wrong.items())
-
-
-def _facts(market: Stack, alice: Client, lease: str) -> Facts:
-    app = market.url("app_api")
-    wallet = SvmWallet(market.url("upstreams"), 9)
-    wallet.fund(MINT, 1_000)
-    program = address_bytes(load(profile="devnet").settings.upstreams.svm_program_id)
-    wallet.fund(encode(voucher_mint(program, IDENTITY.base_denom)), 1_000)
-    usdc = alice.get(f"/api/currencies/USDC_NOBLE@{PROTOCOL}")["bank_symbol"]
-    stake = {"validator_address": validators()[0], "amount": "10000000", "sender": alice.address}
-    staked = alice.signed(alice.build("/api/staking/delegate", stake))
-    alice.build("/api/swap/track", {"chain_id": IDENTITY.chain_id, "tx_hash": staked["txhash"]})
-    payment = {"lease_address": lease, "amount": "1000000", "denom": usdc, "owner_address": alice.address}
-    leg = {"revision_number": 0, "revision_height": 10**9}
-    track = {
-        "direction": f"{IDENTITY.prefix}_to_solana",
-        "channel": "channel-4200",
-        "legs": [{"from_chain": IDENTITY.prefix, "to_chain": "solana", "timeout_height": leg}],
-    }
-    return Facts(
-        client=alice,
-        svm=wallet,
-        lease=lease,
-        proposal=proposed(Client(market, "carol")),
-        usdc=usdc,
-        code=ask(f"{app}/api/referral/register", {"wallet_address": alice.address})[1]["referral_code"],
-        stranger=Client(market, "erin").address,
-        swap=_routed(alice, usdc, IDENTITY.base_denom, "50000000"),
-        tracked=staked["txhash"],
-        payment=alice.build("/api/zero-interest/payments", {**payment, "signature": "opaque"})["payment"]["id"],
-        transfer=alice.build("/api/transfer/track", track)["id"],
-    )
 
 
 def test_a_wrong_subscription_is_refused_in_the_words_of_the_data_api(market: Stack, alice: Client) -> None:
@@ -279,9 +258,19 @@ def test_an_operator_changes_what_is_shown(market: Stack, alice: Client) -> None
 
 
 def test_no_log_has_a_secret(market: Stack) -> None:
-    """Neither the operator's key nor the messaging secret is in any log of the stack."""
+    """Neither the operator's key nor any secret of the settings is in a log or an announcement of the stack."""
     logs = "".join(path.read_text(errors="replace") for path in (market.home / "logs").glob("*.log"))
     assert logs
-    assert KEY not in logs
-    assert "top-secret-messaging" not in logs
-    assert "".join(market.lines).count("top-secret-messaging") == 0
+    for secret in (KEY, "top-secret", named_accounts()["payer"].mnemonic):
+        assert secret not in logs
+        assert secret not in "".join(market.lines)
+
+
+def test_the_settings_shown_have_no_secret() -> None:
+    """`config show` names every secret setting and masks its value, in both forms."""
+    flags = [part for name, value in SECRETS.items() for part in ("--set", f"{name}={value}")]
+    for form in ((), ("--json",)):
+        command = [sys.executable, "-m", "leasehold", *flags, "config", "show", *form]
+        shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert all(name in shown for name in SECRETS)
+        assert "top-secret" not in shown
