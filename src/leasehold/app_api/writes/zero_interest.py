@@ -71,4 +71,7 @@ def declare(api: Registry, app: App) -> None:
             raise NotFound(f"Payment {request.params.payment_id} not found")
         if not answer.good:
             raise transport.refused(answer, target)
+        # Nothing is needed of the body, but what is no JSON does not come from a payments manager.
+        if answer.body:
+            transport.decode(answer.body, msgspec.Raw, "cancel")
         return Reply(body=b"")

@@ -250,9 +250,11 @@ FAILS = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 6\r\n\r\nsecret"
 async def test_a_misbehaving_upstream_is_502_in_time(how: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hang, HTML, a wrong length and a 500 are 502 within the time-out, without its words; other routes stay fast."""
     monkeypatch.setattr(upstreams, "SERVICE", Manners(seconds=0.6, at_once=8))
+    monkeypatch.setattr(upstreams, "CHAIN", Manners(seconds=0.6, at_once=8))
     monkeypatch.setattr("leasehold.app_api.writes.swap.SECONDS", 0.6)
     async with misbehaving(how) as url:
-        everywhere = {"swap_url": url, "referral_url": url, "payments_url": url, "data_api_url": url}
+        links = ("swap_url", "referral_url", "payments_url", "data_api_url", "svm_url")
+        everywhere: dict[str, Any] = dict.fromkeys(links, url)
         async with staged(**everywhere) as stage:
             calls = [
                 ("/api/swap/route", ROUTE),
@@ -264,13 +266,17 @@ async def test_a_misbehaving_upstream_is_502_in_time(how: bytes | None, monkeypa
                 ("/api/etl/subscribe", {"address": WALLET}),
             ]
             started = time.monotonic()
-            waiting = [asyncio.create_task(stage.send(path, body)) for path, body in calls]
+            cancel = stage.send("/api/zero-interest/payments/p-1", CANCEL, method="DELETE")
+            svm = stage.send("/api/solana/transfer-params", method="GET")
+            status = stage.send("/api/swap/status/AB?chain_id=x", method="GET")
+            others = [stage.send(path, body) for path, body in calls]
+            waiting = [asyncio.create_task(one) for one in (cancel, svm, status, *others)]
             await asyncio.sleep(0.05)
             quick = time.monotonic()
             assert (await stage.send("/api/earn/deposit", {"protocol": LONG, "amount": "1"}))[0] == 200
             assert time.monotonic() - quick < 0.5
-            for status, answer in await asyncio.gather(*waiting):
-                assert status == 502
+            for code, answer in await asyncio.gather(*waiting):
+                assert code == 502
                 assert "secret" not in json.dumps(answer)
                 assert url not in json.dumps(answer)
             assert time.monotonic() - started < 5
