@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 import re
+import time
 import tomllib
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
@@ -30,6 +31,7 @@ from leasehold.app_api.api import assemble
 from leasehold.app_api.live.endpoint import Live
 from leasehold.core.clock import SystemClock
 from leasehold.core.metrics import Metrics
+from leasehold.serving import sockets
 from leasehold.serving.application import Application
 from leasehold.serving.service import serving
 
@@ -37,6 +39,7 @@ REPLIES = frozenset(("subscribed", "unsubscribed", "error", "pong"))
 OUR_OWN = frozenset(("welcome", "snapshot"))
 MORE = frozenset(("seq", "height", "time", "timestamp", "params", "topic", "owner", "snapshot"))
 QUIET_SECONDS = 0.05
+PING_TOLERANCE_MS = 250
 RULES = tomllib.loads(Path(__file__).with_name("app_websocket.toml").read_text())
 
 
@@ -126,6 +129,11 @@ class Conversation:
             await self.socket.send_bytes(bytes.fromhex(frame["raw"]))
         elif frame["frame"] == "ping":
             await self.socket.ping(frame["raw"].encode())
+        elif frame["frame"] == "pong":
+            await self.socket.pong(frame["raw"].encode())
+        elif frame["frame"] == "close":
+            await self.socket.close(code=frame.get("code") or 1000)
+            return
         elif frame["frame"] == "text":
             if frame.get("data", {}).get("type") == "subscribe":
                 self.subscribed.append(frame["data"])
@@ -254,18 +262,31 @@ def _replies(steps: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     """Recorded replies, each with the message it answers, corrected by the exceptions."""
     found = []
     sent = ""
+    message: Any = None
     for step in steps:
         if step["dir"] == "client":
             sent = step["raw"] if "raw" in step else json.dumps(step["data"])
+            message = step["data"] if "data" in step else _parsed(sent)
         elif step["dir"] == "server" and step["frame"] == "pong":
             found.append((sent, {"type": "pong-frame", "raw": step["raw"]}))
         elif step["dir"] == "server" and step.get("data", {}).get("type") in REPLIES:
             reply = step["data"]
-            for row in RULES["answer"]:
-                if row["sent"] == sent and all(reply.get(key) == value for key, value in row["recorded"].items()):
-                    reply = row["ours"]
-            found.append((sent, reply))
+            row = next(
+                (row for row in RULES["answer"] if _has(message, row["sent"]) and _has(reply, row["recorded"])), None
+            )
+            found.append((sent, row["ours"] if row else reply))
     return found
+
+
+def _has(whole: Any, part: dict[str, Any]) -> bool:
+    return isinstance(whole, dict) and all(whole.get(key) == value for key, value in part.items())
+
+
+def _parsed(raw: str) -> Any:
+    try:
+        return json.loads(raw)
+    except ValueError:
+        return None
 
 
 def _restricted(world: MovingWorld) -> set[str]:
@@ -318,8 +339,20 @@ def _judge(session: dict[str, Any], got: list[dict[str, Any]], restricted: set[s
             bad = _match(theirs, mine)
         agreed += 0 if bad else len(frames)
         wrong += [f"{stream}: {text}" for text in bad]
+    wrong += _late(got)
     total = len(expected) + sum(map(len, recorded.values()))
     return agreed, total, wrong
+
+
+def _late(got: list[dict[str, Any]]) -> list[str]:
+    """Prices that came although they were unsubscribed; of other topics a client may follow several streams."""
+    follows = False
+    for frame in got:
+        if frame["type"] in ("subscribed", "unsubscribed") and frame["topic"] == "prices":
+            follows = frame["type"] == "subscribed"
+        elif frame["type"] == "price_update" and not follows:
+            return ["prices were pushed after unsubscribing"]
+    return []
 
 
 def _match(theirs: list[dict[str, Any]], mine: list[dict[str, Any]]) -> list[str]:
@@ -337,9 +370,30 @@ def _match(theirs: list[dict[str, Any]], mine: list[dict[str, Any]]) -> list[str
     return []
 
 
-def _report(result: dict[str, Any]) -> None:
+def _unlike(session: dict[str, Any], socket: aiohttp.ClientWebSocketResponse) -> list[str]:
+    """How the answer to the handshake differs from the recorded one."""
+    ours = socket._response.headers
+    return [
+        f"handshake: {name} is {ours.get(name)!r}, not {value!r}"
+        for name, value in session["handshake_response_headers"].items()
+        # Nothing caches the answer to an upgrade.
+        if name != "vary" and str(ours.get(name, "")).lower() != str(value).lower()
+    ]
+
+
+def _told(
+    path: Path, session: dict[str, Any], agreed: int, total: int, wrong: list[str], unanswered: list[str]
+) -> None:
     target = os.environ.get("LEASEHOLD_GOLDEN_REPORT")
     if target:
+        result = {
+            "folder": "app",
+            "file": f"{path.name} {session['session']}",
+            "agreed": agreed,
+            "total": total,
+            "differences": wrong[:40],
+            "unanswered": unanswered,
+        }
         with Path(target).open("a") as file:
             file.write(json.dumps(result) + "\n")
 
@@ -369,6 +423,7 @@ async def test_session(
             while live.pump._published < world.height:  # noqa: ASYNC110 - as above
                 await asyncio.sleep(0.01)
         async with client.ws_connect(f"{url}/ws", autoping=False) as socket:
+            unlike = _unlike(session, socket)
             talk = Conversation(socket, live, world)
             await talk.listen()
             for number, step in enumerate(steps):
@@ -380,19 +435,54 @@ async def test_session(
                     await talk.happen(step["note"], [one for one in rest[:until] if "data" in one])
         unanswered = sorted(set(world.unanswered))
     agreed, total, wrong = _judge(session, talk.got, _restricted(world))
-    _report(
-        {
-            "folder": "app",
-            "file": f"{path.name} {session['session']}",
-            "agreed": agreed,
-            "total": total,
-            "differences": wrong[:40],
-            "unanswered": unanswered,
-        }
-    )
+    wrong += unlike
+    _told(path, session, agreed, total, wrong, unanswered)
     share(f"app/{path.name} {session['session']}", agreed, total)
     assert not wrong, "\n".join(line[:600] for line in wrong[:40])
     assert talk.got[0]["type"] == "welcome"
     for frame in talk.got:
         if frame["type"] not in REPLIES | OUR_OWN | {"pong-frame"}:
             assert frame["seq"] // 1_000_000 <= frame["height"]
+
+
+@pytest.mark.parametrize(
+    ("path", "session"),
+    [one for one in SESSIONS if not any(frame.get("frame") == "text" for frame in one[1]["frames"])]
+    or [(Path("none"), {"session": "none", "frames": []})],
+    ids=lambda value: value["session"] if isinstance(value, dict) else "",
+)
+async def test_silent_session(
+    path: Path,
+    session: dict[str, Any],
+    database: str,
+    tmp_path: Path,
+    share: Callable[[str, int, int], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a subscription nothing comes but pings, at the recorded times, a hundred times as fast."""
+    recorded = [step["t_ms"] for step in session["frames"] if step["dir"] == "server" and step["frame"] == "ping"]
+    wrong = [
+        f"ping {number} after {moment} ms"
+        for number, moment in enumerate(recorded, 1)
+        if abs(moment - number * sockets.PING_SECONDS * 1000) > PING_TOLERANCE_MS
+    ]
+    monkeypatch.setattr(sockets, "PING_SECONDS", sockets.PING_SECONDS / 100)
+    async with staged(database, tmp_path) as (url, _, _), aiohttp.ClientSession() as client:
+        begun = time.monotonic()
+        async with client.ws_connect(f"{url}/ws", autoping=False) as socket, asyncio.timeout(20):
+            wrong += _unlike(session, socket)
+            pings = 0
+            while pings < len(recorded):
+                message = await socket.receive()
+                if message.type is aiohttp.WSMsgType.PING:
+                    pings += 1
+                    if time.monotonic() - begun < pings * sockets.PING_SECONDS * 0.9:
+                        wrong.append(f"ping {pings} came early")
+                    await socket.pong(message.data)
+                elif message.type is not aiohttp.WSMsgType.TEXT or json.loads(message.data)["type"] != "welcome":
+                    wrong.append(f"unexpected {message}")
+                    break
+    agreed = len(recorded) if not wrong else 0
+    _told(path, session, agreed, len(recorded), wrong, [])
+    share(f"app/{path.name} {session['session']}", agreed, len(recorded))
+    assert not wrong, wrong

@@ -113,8 +113,8 @@ class Session:
 
     def _subscribe(self, subscription: Subscription, after: int | None) -> None:
         is_new = subscription not in self.subscriptions
-        if is_new and len(self.subscriptions) >= self.rules.subscriptions:
-            text = f"Maximum of {self.rules.subscriptions} subscriptions per connection reached"
+        if len(self.subscriptions) >= self.rules.subscriptions and (is_new or not self._asked_for(subscription, after)):
+            text = "Maximum subscriptions per connection exceeded"
             self._refuse(messages.SUBSCRIPTION_LIMIT, text, subscription.topic)
             return
         self.subscriptions.add(subscription)
@@ -128,6 +128,11 @@ class Session:
                 self.hub.join(key, stream)
             stream.holders += is_new
             self._follow(stream, self._begin(subscription, stream, after))
+
+    def _asked_for(self, subscription: Subscription, after: int | None) -> bool:
+        """Whether a repeat is due: a client resumes, or was told to begin anew. Else at the limit it is refused, as the
+        public service does."""
+        return after is not None or any(self.streams[key].outdated for key in subscription.keys)
 
     def _acknowledge(self, subscription: Subscription) -> None:
         self._say(messages.Subscribed(topic=subscription.topic, params=subscription.echo()))
@@ -222,7 +227,7 @@ class Session:
         # The newest request of a client counts: what still works for an older one stops.
         if stream.task is not None:
             stream.task.cancel()
-        stream.state = State.CATCHING_UP
+        stream.state, stream.outdated = State.CATCHING_UP, False
         stream.task = asyncio.create_task(work, name=f"live-{stream.key.topic}")
 
     async def _begin(self, subscription: Subscription, stream: Stream, after: int | None) -> None:
@@ -300,6 +305,7 @@ class Session:
 
     async def _resync(self, stream: Stream, reason: str) -> None:
         key = stream.key
+        stream.outdated = True
         seq = stream.cursor = stream.noted = last_of(self.source.height)
         told = messages.ResyncRequired(topic=key.topic, key=key.name, seq=seq, reason=reason)
         await self._send(messages.frame(told))

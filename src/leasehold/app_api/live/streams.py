@@ -66,6 +66,8 @@ class Stream:
     cursor: int = -1
     noted: int = -1
     missed: int = 0
+    # Its client was told to begin anew.
+    outdated: bool = False
     task: asyncio.Task[None] | None = None
 
     def deliver(self, item: Item) -> None:

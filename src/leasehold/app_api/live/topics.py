@@ -27,10 +27,11 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a client subscribed to: equal when topic and parameters are."""
+    """What a client subscribed to: equal when topic and what it is about are, however that was written."""
 
     topic: str
-    params: tuple[tuple[str, str | tuple[str, ...]], ...] = ()
+    about: tuple[str, ...] = ()
+    params: tuple[tuple[str, str | tuple[str, ...]], ...] = field(default=(), compare=False)
     keys: tuple[Key, ...] = field(default=(), compare=False)
 
     def echo(self) -> dict[str, Any]:
@@ -48,7 +49,7 @@ class Topics:
         self._prefix = prefix
         self._brand = brand
         self._readers: dict[str, Callable[[Parameters], Subscription]] = {
-            PRICES: lambda params: Subscription(PRICES, (), (Key(PRICES),)),
+            PRICES: lambda params: Subscription(PRICES, keys=(Key(PRICES),)),
             BALANCES: self._balances,
             LEASES: lambda params: _of_address(LEASES, params),
             EARN: lambda params: _of_address(EARN, params),
@@ -80,7 +81,8 @@ class Topics:
         if not all(self._own(one) for one in found):
             raise InvalidInput(f"Balance subscription contains an invalid {self._brand} address")
         value: str | tuple[str, ...] = found if name == "addresses" else found[0]
-        return Subscription(BALANCES, ((name, value),), tuple(Key(BALANCES, one) for one in dict.fromkeys(found)))
+        keys = tuple(Key(BALANCES, one) for one in dict.fromkeys(found))
+        return Subscription(BALANCES, found, ((name, value),), keys)
 
     def _own(self, text: str) -> bool:
         try:
@@ -106,18 +108,18 @@ def _text(params: Parameters, name: str) -> str:
 
 def _of_address(topic: str, params: Parameters) -> Subscription:
     address = _text(params, "address")
-    return Subscription(topic, (("address", address),), (Key(topic, address),))
+    return Subscription(topic, (address,), (("address", address),), (Key(topic, address),))
 
 
 def _of_pair(topic: str, params: Parameters, first: str, second: str) -> Subscription:
     pair = (_text(params, first), _text(params, second))
-    return Subscription(topic, ((first, pair[0]), (second, pair[1])), (Key(topic, "@".join(pair)),))
+    return Subscription(topic, pair, ((first, pair[0]), (second, pair[1])), (Key(topic, "@".join(pair)),))
 
 
 def _transfer(params: Parameters) -> Subscription:
     if isinstance(params.get("id"), str):
         identifier = _text(params, "id")
-        return Subscription(TRANSFER, (("id", identifier),), (Key(TRANSFER, identifier),))
+        return Subscription(TRANSFER, (identifier,), (("id", identifier),), (Key(TRANSFER, identifier),))
     if params.get("tx_hash") is None:
         raise InvalidInput("Missing 'id' or 'tx_hash' parameter")
     return _of_pair(TRANSFER, params, "tx_hash", "source_chain")

@@ -197,14 +197,52 @@ async def test_an_address_in_two_subscriptions_is_pushed_once() -> None:
 
 
 async def test_more_subscriptions_than_allowed_are_refused() -> None:
-    """The limit is reached exactly; a repeat of a known one is no new one."""
+    """The limit is reached exactly, and then a repeat is refused too, as the public service does; who leaves makes
+    room."""
     session, wire, _, _ = make(subscriptions=2)
-    for owner in ("a", "b", "b", "c"):
+    for owner in ("a", "a", "b", "b", "c"):
         say(session, type="subscribe", topic="earn", address=owner)
-    answers = [one for one in wire.got if one["type"] in ("subscribed", "error")]
-    assert [one["type"] for one in answers] == ["subscribed", "subscribed", "subscribed", "error"]
-    assert (answers[-1]["code"], answers[-1]["topic"]) == ("SUBSCRIPTION_LIMIT", "earn")
+    say(session, type="unsubscribe", topic="earn", address="a")
+    say(session, type="subscribe", topic="earn", address="c")
+    answers = [one for one in wire.got if one["type"] in ("subscribed", "unsubscribed", "error")]
+    kinds = [one["type"] for one in answers]
+    assert kinds == ["subscribed"] * 3 + ["error"] * 2 + ["unsubscribed", "subscribed"]
+    assert {(one["code"], one["topic"]) for one in answers if one["type"] == "error"} == {
+        ("SUBSCRIPTION_LIMIT", "earn")
+    }
     session.close()
+
+
+async def test_a_full_connection_can_resynchronise() -> None:
+    """Whoever was told to begin anew may subscribe again, and anybody may resume, also at the limit."""
+    source = FakeSource()
+    source.down = True
+    session, wire, _, _ = make(source, subscriptions=1)
+    say(session, type="subscribe", topic="leases", address=ALICE)
+    await settle()
+    assert wire.types() == ["subscribed", "resync_required"]
+    source.down = False
+    say(session, type="subscribe", topic="leases", address=ALICE)
+    await settle()
+    assert wire.types()[2:] == ["subscribed", "push", "snapshot"]
+    wire.got.clear()
+    say(session, type="subscribe", topic="leases", address=ALICE)
+    say(session, type="resume", topic="leases", address=ALICE, seq=last_of(10))
+    await settle()
+    assert wire.types() == ["error", "subscribed", "resumed"]
+    session.close()
+
+
+async def test_one_address_is_the_same_as_a_list_of_it() -> None:
+    """A balance subscription is its ordered addresses: written either way, and with what is no text left out."""
+    session, wire, hub, _ = make()
+    say(session, type="subscribe", topic="balances", address=ALICE)
+    say(session, type="subscribe", topic="balance", addresses=[ALICE, 5])
+    await settle()
+    assert len(session.subscriptions) == 1
+    say(session, type="unsubscribe", topic="balances", addresses=[ALICE])
+    assert (hub.topics(), session.subscriptions) == ([], set())
+    assert wire.types().count("subscribed") == 2
 
 
 async def test_a_flood_of_messages_ends_the_connection() -> None:
