@@ -242,7 +242,13 @@ def _declare_parts(admin: AdminRoutes, store: ConfigurationStore) -> None:
             added = listed if request.params.key in listed else [*listed, request.params.key]
             return {**(content or {}), "hidden_proposals": added}
 
-        version, typed = await store.change(documents.UI_SETTINGS, edit, actor=actor(request.raw), detail="hidden")
+        version, typed = await store.change(
+            documents.UI_SETTINGS,
+            edit,
+            actor=actor(request.raw),
+            expected=expected_version(request.raw),
+            detail=f"hidden-proposals/{request.params.key}",
+        )
         return _reply(version, {"added": request.params.key, "hidden_proposals": list(typed.hidden_proposals)})
 
     async def unhide(request: Request[KeyParams, None]) -> Reply:
@@ -252,7 +258,13 @@ def _declare_parts(admin: AdminRoutes, store: ConfigurationStore) -> None:
                 raise NotFound(f"Hidden proposal: {request.params.key} not found")
             return {**content, "hidden_proposals": [one for one in listed if one != request.params.key]}
 
-        version, typed = await store.change(documents.UI_SETTINGS, edit, actor=actor(request.raw), detail="hidden")
+        version, typed = await store.change(
+            documents.UI_SETTINGS,
+            edit,
+            actor=actor(request.raw),
+            expected=expected_version(request.raw),
+            detail=f"hidden-proposals/{request.params.key}",
+        )
         return _reply(version, {"hidden_proposals": list(typed.hidden_proposals), "removed": request.params.key})
 
     admin("PUT", "/gated/lease-rules/downpayment/{key}", "Set a protocol's down-payments", response=dict[str, Any])(

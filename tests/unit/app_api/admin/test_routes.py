@@ -52,6 +52,9 @@ async def test_a_change_needs_the_version_it_was_made_for(admin: Stage) -> None:
     status, answer = await _ask(admin, "PUT", f"{DISPLAY}/YYY", entry, **{"If-Match": read})
     assert (status, answer["error"]["code"]) == (409, "CONFLICT")
     assert (await _ask(admin, "PUT", f"{DISPLAY}/YYY", entry, **{"If-Match": "x"}))[0] == 400
+    hidden = "/api/admin/gated/ui-settings/hidden-proposals/5"
+    for method in ("POST", "DELETE"):
+        assert (await _ask(admin, method, hidden, **{"If-Match": '"999"'}))[0] == 409
     shown = (await _ask(admin, "GET", DISPLAY))[1]
     assert "XXX" in shown
     assert "YYY" not in shown
@@ -93,8 +96,8 @@ async def test_every_change_is_noted_with_who_made_it(admin: Stage) -> None:
     _, notes = await _ask(admin, "GET", "/api/admin/gated/audit")
     assert [one["resource"] for one in notes[:3]] == [
         "gated/currency-display/ATOM",
-        "gated/ui-settings/hidden",
-        "gated/ui-settings/hidden",
+        "gated/ui-settings/hidden-proposals/12",
+        "gated/ui-settings/hidden-proposals/12",
     ]
     assert {one["admin_user"] for one in notes} == {"ann"}
     assert KEY not in json.dumps(notes)
