@@ -5,59 +5,55 @@ Nothing of the application API is imported: what it should say is computed here 
 
 from __future__ import annotations
 
-import json
-import re
-import time
-import urllib.parse
-import urllib.request
-from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from tests.end_to_end.conftest import Stack
+from tests.end_to_end.raw_chain import Chain, agree, close, decimals_of, eventually, fetched, fixed, priced, usd_prices
 
-TOLERANCE = Fraction(1, 10**12)
-
-
-class Chain:
-    """The LCD of a stack, read at one height."""
-
-    def __init__(self, base: str, height: int) -> None:
-        self.base = base
-        self.height = height
-
-    def get(self, path: str) -> Any:
-        headers = {"x-cosmos-block-height": str(self.height)}
-        with urllib.request.urlopen(urllib.request.Request(self.base + path, headers=headers), timeout=10) as answer:
-            return json.loads(answer.read())
-
-    def smart(self, contract: str, query: Any) -> Any:
-        text = urllib.parse.quote(b64encode(json.dumps(query).encode()).decode(), safe="")
-        return self.get(f"/cosmwasm/wasm/v1/contract/{contract}/smart/{text}")["data"]
+DUE = ("overdue_margin", "overdue_interest", "due_margin", "due_interest")
 
 
-def _get(url: str) -> tuple[dict[str, str], Any]:
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        return {name.lower(): value for name, value in answer.headers.items()}, json.loads(answer.read())
+class Market:
+    """A running stack with what the tests keep asking for."""
 
+    def __init__(self, stack: Stack) -> None:
+        self.app, self.data, self.lcd = stack.url("app_api"), stack.url("data_api"), stack.url("lcd")
+        self.protocols: dict[str, Any] = self.ask("config/protocols")
+        height = int(self.ask("node/status")["latest_block_height"])
+        self.decimals = decimals_of(Chain(self.lcd, height), self.protocols)
 
-def _eventually(condition: Callable[[], Any], seconds: float = 60) -> Any:
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            found = condition()
-        except OSError:
-            found = None
-        if found:
-            return found
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.2)
+    def ask(self, path: str) -> Any:
+        return fetched(f"{self.app}/api/{path}")[1]
+
+    def index(self, path: str) -> Any:
+        return fetched(f"{self.data}/api/{path}")[1]
+
+    def at(self, headers: dict[str, str]) -> Chain:
+        """The chain as of the height that an answer names."""
+        return Chain(self.lcd, int(headers["x-block-height"]))
+
+    def prices(self, chain: Chain) -> dict[str, Fraction]:
+        return usd_prices(chain, self.protocols, self.decimals)
+
+    def agree(self, path: str, check: Any) -> None:
+        """Hold an answer against the chain at the height of the answer."""
+        agree(self.app, self.lcd, lambda: self.ask(path), check)
+
+    def units(self, amount: str, key: str) -> Fraction:
+        return Fraction(int(amount), 10 ** self.decimals[key])
+
+    def owner(self) -> str:
+        """Somebody with an open position."""
+        positions = eventually(lambda: self.index("positions"))
+        listed = positions["positions"] if isinstance(positions, dict) else positions
+        return str(listed[0]["user"])
 
 
 @pytest.fixture(scope="module")
-def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Market]:
     """A stack with a day of history behind it, whose application API is warm."""
     running = Stack(
         tmp_path_factory.mktemp("market"),
@@ -68,187 +64,265 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     try:
         running.wait_for("all ready", 180)
         app = running.url("app_api")
-        _eventually(lambda: _get(f"{app}/api/health/detailed")[1]["cache"]["status"] == "healthy")
+        eventually(lambda: fetched(f"{app}/api/health/detailed")[1]["cache"]["status"] == "healthy")
         # The index may still be catching up with the day; everything on the chain must be in it before we compare.
-        _eventually(lambda: _get(f"{running.url('indexer')}/ready"))
-        _eventually(
-            lambda: len(_get(f"{app}/api/protocols/gated")[1]["protocols"]) == len(_get(f"{app}/api/earn/pools")[1]) > 0
+        eventually(lambda: fetched(f"{running.url('indexer')}/ready"))
+        eventually(
+            lambda: (
+                len(fetched(f"{app}/api/protocols/gated")[1]["protocols"])
+                == len(fetched(f"{app}/api/earn/pools")[1])
+                > 0
+            )
         )
-        yield running
+        yield Market(running)
     finally:
         if running.process.poll() is None:
             running.stop()
 
 
-@pytest.fixture(scope="module")
-def protocols(market: Stack) -> dict[str, Any]:
-    found: dict[str, Any] = _get(f"{market.url('app_api')}/api/config/protocols")[1]
-    return found
-
-
-@pytest.fixture(scope="module")
-def decimals(market: Stack, protocols: dict[str, Any]) -> dict[str, int]:
-    """Decimals by currency and protocol, as the oracles say."""
-    height = int(_get(f"{market.url('app_api')}/api/node/status")[1]["latest_block_height"])
-    chain = Chain(market.url("lcd"), height)
-    return {
-        f"{one['ticker']}@{name}": one["decimal_digits"]
-        for name, protocol in protocols.items()
-        for one in chain.smart(protocol["contracts"]["oracle"], {"currencies": {}})
-    }
-
-
-def _ratio(price: Any) -> Fraction:
-    return Fraction(int(price["amount_quote"]["amount"]), int(price["amount"]["amount"]))
-
-
-def _prices(chain: Chain, protocols: dict[str, Any], decimals: dict[str, int]) -> dict[str, Fraction]:
-    """USD prices from the oracles' own answers."""
-    found = {}
-    for name, protocol in protocols.items():
-        oracle = protocol["contracts"]["oracle"]
-        lpn = chain.smart(oracle, {"base_currency": {}})
-        stable = chain.smart(oracle, {"stable_price": {"currency": lpn}})
-        shift = decimals[f"{lpn}@{name}"] - decimals[f"{stable['amount_quote']['ticker']}@{name}"]
-        usd = _ratio(stable) * Fraction(10) ** shift
-        found[f"{lpn}@{name}"] = usd
-        for price in chain.smart(oracle, {"prices": {}})["prices"]:
-            key = f"{price['amount']['ticker']}@{name}"
-            if key != f"{lpn}@{name}":
-                found[key] = _ratio(price) * usd * Fraction(10) ** (decimals[key] - decimals[f"{lpn}@{name}"])
-    return found
-
-
-def _close(text: str, exact: Fraction) -> bool:
-    return abs(Fraction(text) - exact) <= abs(exact) * TOLERANCE
-
-
-def test_the_history_was_shown_while_it_was_told(market: Stack) -> None:
-    """Whoever runs `up` on an empty home sees how far the simulated history is, before the chain is ready."""
-    shown = [line for line in market.lines if line.startswith("simulating 1 days of market: ")]
-    assert re.match(r"simulating 1 days of market: \d+%", shown[0])
-    assert "done in" in shown[-1]
-    ready = next(line for line in market.lines if line.startswith("devnet ready"))
-    assert market.lines.index(shown[-1]) < market.lines.index(ready)
-
-
-def test_prices_are_what_the_oracles_say(market: Stack, protocols: dict[str, Any], decimals: dict[str, int]) -> None:
+def test_prices_are_what_the_oracles_say(market: Market) -> None:
     """Every price equals the product of the oracle's rationals at the height the answer names."""
-    headers, body = _get(f"{market.url('app_api')}/api/prices")
-    exact = _prices(Chain(market.url("lcd"), int(headers["x-block-height"])), protocols, decimals)
+    headers, body = fetched(f"{market.app}/api/prices")
+    exact = market.prices(market.at(headers))
     assert set(body["prices"]) == set(exact)
     for key, info in body["prices"].items():
-        assert _close(info["price_usd"], exact[key]), key
+        assert close(info["price_usd"], exact[key]), key
 
 
-def test_pools_are_what_their_contracts_say(market: Stack) -> None:
-    """Balances and capacities of pools are the contracts' own at the height the answer names."""
-    headers, pools = _get(f"{market.url('app_api')}/api/earn/pools")
-    chain = Chain(market.url("lcd"), int(headers["x-block-height"]))
+def test_assets_are_priced_by_their_networks_primary_protocol(market: Market) -> None:
+    """The catalogue, a network's assets, one asset and a protocol's currencies show the oracles' prices of a block."""
+    primary = {one["network"]: one.get("primaryProtocol") for one in market.ask("networks/gated")["networks"]}
+
+    def expected(prices: dict[str, Fraction], asset: Any) -> Fraction:
+        networks = sorted(network.upper() for network in asset["networks"])
+        keys = [f"{asset['ticker']}@{primary.get(network)}" for network in networks]
+        others = sorted(key for key in prices if key.startswith(f"{asset['ticker']}@"))
+        return next(prices[key] for key in (*keys, *others) if key in prices)
+
+    headers, body = fetched(f"{market.app}/api/assets")
+    prices = market.prices(market.at(headers))
+    assert body["count"] == len(body["assets"]) > 10
+    for asset in body["assets"]:
+        assert close(asset["price"], expected(prices, asset)), asset["ticker"]
+    ticker = body["assets"][0]["ticker"]
+
+    def one_network(chain: Chain, answer: Any) -> None:
+        known = market.prices(chain)
+        assert answer["assets"]
+        for asset in answer["assets"]:
+            assert priced(asset.get("price"), f"{asset['ticker']}@{primary['OSMOSIS']}", known)
+
+    def one_asset(chain: Chain, answer: Any) -> None:
+        known = market.prices(chain)
+        assert close(answer["price"], expected(known, answer))
+        for detail in answer["protocol_details"]:
+            assert priced(detail.get("price"), f"{ticker}@{detail['protocol']}", known)
+
+    def one_protocol(chain: Chain, answer: Any) -> None:
+        known = market.prices(chain)
+        for currency in answer["currencies"]:
+            key = f"{currency['ticker']}@{answer['protocol']}"
+            assert currency["decimals"] == market.decimals[key]
+            assert priced(currency.get("price"), key, known)
+
+    market.agree("networks/OSMOSIS/assets", one_network)
+    market.agree(f"assets/{ticker}", one_asset)
+    market.agree(f"protocols/{primary['OSMOSIS']}/currencies", one_protocol)
+
+
+def test_pools_are_what_their_contracts_say(market: Market) -> None:
+    """Balances, worth and capacities of pools are the contracts' own at the height the answer names."""
+    headers, pools = fetched(f"{market.app}/api/earn/pools")
+    chain = market.at(headers)
+    prices = market.prices(chain)
     assert pools
     for pool in pools:
+        lpn = chain.smart(pool["lpp_address"], {"lpn": []})
         balance = chain.smart(pool["lpp_address"], {"lpp_balance": []})
-        total = int(balance["balance"]["amount"])
-        assert pool["total_deposited"] == str(total)
+        total, key = int(balance["balance"]["amount"]), f"{lpn}@{pool['protocol']}"
+        assert (pool["currency"], pool["total_deposited"]) == (lpn, str(total))
+        assert close(pool["total_deposited_usd"], market.units(str(total), key) * prices[key])
         assert pool["available_liquidity"] == str(max(0, total - int(balance["total_principal_due"]["amount"])))
         capacity = chain.smart(pool["lpp_address"], {"deposit_capacity": []})
         assert pool["deposit_capacity"] == (capacity["amount"] if capacity else None)
 
 
-def test_a_wallets_leases_are_what_their_contracts_say(
-    market: Stack, protocols: dict[str, Any], decimals: dict[str, int]
-) -> None:
-    """Debt, worth and liquidation price of every open lease follow from the contract's state at one height."""
-    app = market.url("app_api")
-    positions = _eventually(lambda: _get(f"{market.url('data_api')}/api/positions")[1])
-    listed = positions["positions"] if isinstance(positions, dict) else positions
-    owner = listed[0]["user"]
+def test_pool_figures_and_totals_are_the_index_s(market: Market) -> None:
+    """Yields and utilization are what the index says, in the list, in totals and in batches."""
 
-    def agree() -> bool:
-        # The block may move on between two requests; a pair within one block is what is compared.
-        before = _get(f"{app}/api/node/status")[1]["latest_block_height"]
-        _, body = _get(f"{app}/api/leases?address={owner}")
-        headers, _ = _get(f"{app}/api/prices")
-        if _get(f"{app}/api/node/status")[1]["latest_block_height"] != before or headers["x-block-height"] != before:
+    def agreeing() -> bool:
+        listed = {one["protocol"]: one for one in market.index("pools")["protocols"]}
+        if not listed:
             return False
-        chain = Chain(market.url("lcd"), int(before))
-        prices = _prices(chain, protocols, decimals)
-        return _leases_agree(chain, body, protocols, prices, decimals)
+        stats = market.ask("earn/stats")
+        mean = sum(Fraction(one["earn_apr"]) for one in listed.values()) / len(listed)
+        return (
+            all(
+                (pool["apy"], pool["utilization"])
+                == (float(listed[pool["protocol"]]["earn_apr"]), float(listed[pool["protocol"]]["utilization"]))
+                for pool in market.ask("earn/pools")
+            )
+            and stats["total_value_locked"] == market.index("total-value-locked")["total_value_locked"]
+            and stats["pools_count"] == len(listed)
+            and abs(Fraction(stats["average_apy"]) - mean) <= abs(mean) / 10**9
+            and market.ask("etl/batch/loans-stats")["open_interest"] == market.index("open-interest")
+            and market.ask("etl/pools") == market.index("pools")
+        )
 
-    assert _eventually(agree)
-
-
-def _leases_agree(
-    chain: Chain, body: Any, protocols: dict[str, Any], prices: dict[str, Fraction], decimals: dict[str, int]
-) -> bool:
-    assert body["leases"]
-    worth = debt = Fraction(0)
-    for lease in body["leases"]:
-        state = chain.smart(lease["address"], {"state": {"due_projection_secs": 400}})
-        assert list(state) == [lease["status"]]
-        if lease["status"] != "opened":
-            continue
-        opened, name = state["opened"], lease["protocol"]
-        parts = ("principal_due", "overdue_margin", "overdue_interest", "due_margin", "due_interest")
-        total = sum(int(opened[part]["amount"]) for part in parts)
-        asset_key = f"{opened['amount']['ticker']}@{name}"
-        debt_key = f"{opened['principal_due']['ticker']}@{name}"
-        units = Fraction(int(opened["amount"]["amount"]), 10 ** decimals[asset_key])
-        owed = Fraction(total, 10 ** decimals[debt_key])
-        if lease["debt"]["total"] != str(total) or lease["amount"]["amount"] != opened["amount"]["amount"]:
-            return False
-        if not _close(lease["amount"]["amount_usd"], units * prices[asset_key]):
-            return False
-        spec = chain.smart(protocols[name]["contracts"]["leaser"], {"config": {}})["config"]["lease_position_spec"]
-        share = Fraction(spec["liability"]["max"], 1000)
-        short = protocols[name]["position_type"] == "short"
-        expected = units * share / owed if short else owed / units / share
-        assert _close(lease["liquidation_price"], expected)
-        worth += units * prices[asset_key]
-        debt += owed * prices[debt_key]
-    return _close(body["total_collateral_usd"], worth) and _close(body["total_debt_usd"], debt)
+    assert eventually(agreeing, 120)
 
 
-def test_a_wallets_balances_are_what_the_bank_says(
-    market: Stack, protocols: dict[str, Any], decimals: dict[str, int]
-) -> None:
+def test_a_lenders_positions_are_what_the_pools_say(market: Market) -> None:
+    """Receipts are turned into deposits at the pool's own rate, and into USD at the oracle's price of the block."""
+    lender = eventually(lambda: market.index("current-lenders"))[0]["lender"]
+
+    def check(chain: Chain, answer: Any) -> None:
+        prices, total = market.prices(chain), Fraction(0)
+        found = {one["protocol"]: one for one in answer["positions"]}
+        for name, protocol in market.protocols.items():
+            lpp = protocol["contracts"]["lpp"]
+            receipts = int(chain.smart(lpp, {"balance": {"address": lender}})["amount"])
+            assert (name in found) == (receipts > 0)
+            if not receipts:
+                continue
+            price, lpn = chain.smart(lpp, {"price": []}), chain.smart(lpp, {"lpn": []})
+            rate = Fraction(int(price["amount_quote"]["amount"]), int(price["amount"]["amount"]))
+            deposited = receipts * int(price["amount_quote"]["amount"]) // int(price["amount"]["amount"])
+            usd = market.units(str(deposited), f"{lpn}@{name}") * prices[f"{lpn}@{name}"]
+            total += usd
+            one = found[name]
+            assert (one["deposited_nlpn"], one["deposited_lpn"]) == (str(receipts), str(deposited))
+            assert (one["currency"], one["lpp_price"]) == (lpn, fixed(rate, 6))
+            assert close(one["deposited_usd"], usd)
+        assert answer["total_deposited_usd"] == fixed(total, 2)
+
+    market.agree(f"earn/positions?address={lender}", check)
+
+
+def test_a_wallets_leases_are_what_their_contracts_say(market: Market) -> None:
+    """Debt, worth, liquidation price and profit of every open lease follow from its state at one height and from what
+    the index knows of its opening."""
+
+    def check(chain: Chain, body: Any) -> None:
+        prices, worth, debt = market.prices(chain), Fraction(0), Fraction(0)
+        assert body["leases"]
+        for lease in body["leases"]:
+            state = chain.smart(lease["address"], {"state": {"due_projection_secs": 400}})
+            assert list(state) == [lease["status"]]
+            if lease["status"] == "opened":
+                value, owed = _opened_lease(market, chain, lease, state["opened"], prices)
+                worth, debt = worth + value, debt + owed
+        assert close(body["total_collateral_usd"], worth)
+        assert close(body["total_debt_usd"], debt)
+
+    market.agree(f"leases?address={market.owner()}", check)
+
+
+def _opened_lease(
+    market: Market, chain: Chain, lease: Any, opened: Any, prices: dict[str, Fraction]
+) -> tuple[Fraction, Fraction]:
+    """Hold an open lease against its contract; its worth and its debt in USD."""
+    name = lease["protocol"]
+    total = sum(int(opened[part]["amount"]) for part in ("principal_due", *DUE))
+    asset, lpn = f"{opened['amount']['ticker']}@{name}", f"{opened['principal_due']['ticker']}@{name}"
+    units, owed = market.units(opened["amount"]["amount"], asset), market.units(str(total), lpn)
+    assert (lease["debt"]["total"], lease["amount"]["amount"]) == (str(total), opened["amount"]["amount"])
+    assert close(lease["amount"]["amount_usd"], units * prices[asset])
+    assert close(lease["debt"]["total_usd"], owed * prices[lpn])
+    spec = chain.smart(market.protocols[name]["contracts"]["leaser"], {"config": {}})["config"]["lease_position_spec"]
+    share = Fraction(spec["liability"]["max"], 1000)
+    short = market.protocols[name]["position_type"] == "short"
+    assert close(lease["liquidation_price"], units * share / owed if short else owed / units / share)
+    known = market.index(f"ls-opening?lease={lease['address']}")
+    collateral = f"{known['lease']['LS_cltr_symbol']}@{name}"
+    paid = Fraction(known["lease"]["LS_cltr_amnt_stable"]) / 10 ** market.decimals.get(collateral, market.decimals[lpn])
+    fee = Fraction(known["fee"]) / 10 ** market.decimals[asset]
+    repaid = Fraction(known["repayment_value"])
+    profit = units * prices[asset] - owed * prices[lpn] - paid + fee - repaid
+    assert lease["pnl"]["amount"] == fixed(profit, 6)
+    assert lease["pnl"]["percent"] == fixed(profit / (paid + repaid) * 100, 2)
+    assert lease["pnl"]["pnl_positive"] is (profit >= 0)
+    return units * prices[asset], owed * prices[lpn]
+
+
+def test_a_wallets_balances_are_what_the_bank_says(market: Market) -> None:
     """Every coin of a known currency is listed with the bank's amount, and its worth by an oracle of that block."""
-    app = market.url("app_api")
-    owner = _eventually(lambda: _get(f"{market.url('data_api')}/api/positions")[1])
-    owner = (owner["positions"] if isinstance(owner, dict) else owner)[0]["user"]
-    known = {info["bank_symbol"] for info in _get(f"{app}/api/currencies")[1]["currencies"].values()}
+    owner = market.owner()
+    known = {info["bank_symbol"] for info in market.ask("currencies")["currencies"].values()}
 
-    def agree() -> bool:
-        before = _get(f"{app}/api/node/status")[1]["latest_block_height"]
-        _, body = _get(f"{app}/api/balances?address={owner}")
-        if _get(f"{app}/api/node/status")[1]["latest_block_height"] != before:
-            return False
-        chain = Chain(market.url("lcd"), int(before))
-        held = {one["denom"]: one["amount"] for one in chain.get(f"/cosmos/bank/v1beta1/balances/{owner}")["balances"]}
-        if {one["denom"]: one["amount"] for one in body["balances"]} != {k: v for k, v in held.items() if k in known}:
-            return False
-        prices = _prices(chain, protocols, decimals)
+    def check(chain: Chain, body: Any) -> None:
+        listed = chain.get(f"/cosmos/bank/v1beta1/balances/{owner}")["balances"]
+        held = {one["denom"]: one["amount"] for one in listed if one["denom"] in known}
+        assert {one["denom"]: one["amount"] for one in body["balances"]} == held
+        prices = market.prices(chain)
         worth = [
             Fraction(int(one["amount"]), 10 ** one["decimal_digits"]) * prices[one["key"]] for one in body["balances"]
         ]
-        return all(_close(one["amount_usd"], usd) for one, usd in zip(body["balances"], worth, strict=True)) and _close(
-            body["total_value_usd"], sum(worth, Fraction(0))
-        )
+        assert all(close(one["amount_usd"], usd) for one, usd in zip(body["balances"], worth, strict=True))
+        assert close(body["total_value_usd"], sum(worth, Fraction(0)))
 
-    assert _eventually(agree)
+    market.agree(f"balances?address={owner}", check)
 
 
-def test_staking_and_governance_are_the_chains_own(market: Stack) -> None:
-    """Validators, parameters, the staking pool and tallies are passed on without change."""
-    app, lcd = market.url("app_api"), market.url("lcd")
-    headers, validators = _get(f"{app}/api/staking/validators")
-    chain = Chain(lcd, int(headers["x-block-height"]))
-    known = {one["operator_address"]: one for one in chain.get("/cosmos/staking/v1beta1/validators")["validators"]}
-    assert {one["operator_address"]: one["tokens"] for one in validators} == {
-        address: one["tokens"] for address, one in known.items()
-    }
-    headers, pool = _get(f"{app}/api/governance/staking-pool")
-    assert pool == Chain(lcd, int(headers["x-block-height"])).get("/cosmos/staking/v1beta1/pool")
-    _, listed = _get(f"{app}/api/governance/proposals")
-    newest = Chain(lcd, 0).get("/cosmos/gov/v1/proposals?pagination.reverse=true")["proposals"]
-    assert [one["id"] for one in listed["proposals"]] == [one["id"] for one in newest]
+def test_terms_and_fees_are_what_the_chain_says(market: Market) -> None:
+    """Terms of leases, gas prices and addresses of contracts are those of leasers, tax module and registry."""
+    chain = Chain(market.lcd, 0)
+    for name, protocol in market.protocols.items():
+        answer = market.ask(f"leases/config/{name}")
+        spec = chain.smart(protocol["contracts"]["leaser"], {"config": {}})["config"]["lease_position_spec"]
+        assert {part: answer[part] for part in ("min_asset", "min_transaction")} == {
+            part: spec[part] for part in ("min_asset", "min_transaction")
+        }
+        registered = chain.smart(market.ask("config")["contracts"]["admin"], {"protocol": name})["contracts"]
+        assert {part: registered[part] for part in protocol["contracts"]} == protocol["contracts"]
+    headers, fees = fetched(f"{market.app}/api/fees/gas-config")
+    params = market.at(headers).get("/leasehold/tax/v2/params")["params"]["dex_fee_params"]
+    accepted = {one["denom"]: one["min_price"] for dex in params for one in dex["accepted_denoms_min_prices"]}
+    home = next(one for one in market.ask("networks/gated")["networks"] if one["prefix"] == "chain")
+    assert fees["gas_prices"] == {**accepted, "ulsh": home["gas_price"].removesuffix("ulsh")}
+
+
+def test_staking_and_governance_are_the_chains_own(market: Market) -> None:
+    """Validators, positions, parameters, the staking pool, inflation and tallies are passed on without change."""
+    headers, validators = fetched(f"{market.app}/api/staking/validators")
+    known = market.at(headers).get("/cosmos/staking/v1beta1/validators")["validators"]
+    tokens = {one["operator_address"]: one["tokens"] for one in validators}
+    assert tokens == {one["operator_address"]: one["tokens"] for one in known}
+    headers, pool = fetched(f"{market.app}/api/governance/staking-pool")
+    assert pool == market.at(headers).get("/cosmos/staking/v1beta1/pool")
+    chain = Chain(market.lcd, 0)
+    newest = chain.get("/cosmos/gov/v1/proposals?pagination.reverse=true")["proposals"]
+    assert [one["id"] for one in market.ask("governance/proposals")["proposals"]] == [one["id"] for one in newest]
+    tally = chain.get(f"/cosmos/gov/v1/proposals/{newest[0]['id']}/tally")
+    assert market.ask(f"governance/proposals/{newest[0]['id']}/tally") == tally
+    params = chain.get("/cosmos/gov/v1/params/tallying")["params"]
+    asked = market.ask("governance/params/tallying")["params"]
+    assert asked == {name: params[name] for name in asked}
+    staking = chain.get("/cosmos/staking/v1beta1/params")["params"]
+    asked = market.ask("staking/params")
+    assert asked == {name: staking[name] for name in asked}
+    apr = market.ask("governance/apr")
+    assert apr["apr"] == float(apr["annual_inflation"])
+    minted = int(chain.get("/leasehold/mint/v1beta1/annual_inflation")["annual_inflation"])
+    # It grows a little with every block, and is read every minute.
+    assert abs(int(apr["annual_inflation"]) - minted) <= minted // 1000
+
+
+def test_a_delegators_positions_are_the_chains_own(market: Market) -> None:
+    """Delegations, rewards and totals of a delegator are those of the chain's modules at one height."""
+    operator = market.ask("staking/validators")[0]["operator_address"]
+    listed = Chain(market.lcd, 0).get(f"/cosmos/staking/v1beta1/validators/{operator}/delegations")
+    owner = listed["delegation_responses"][0]["delegation"]["delegator_address"]
+
+    def check(chain: Chain, answer: Any) -> None:
+        staked = chain.get(f"/cosmos/staking/v1beta1/delegations/{owner}")["delegation_responses"]
+        rewards = chain.get(f"/cosmos/distribution/v1beta1/delegators/{owner}/rewards")
+        assert [(one["validator_address"], one["balance"]) for one in answer["delegations"]] == [
+            (one["delegation"]["validator_address"], one["balance"]) for one in staked
+        ]
+        assert answer["total_staked"] == str(sum(int(one["balance"]["amount"]) for one in staked))
+        assert [one["rewards"] for one in answer["rewards"]] == [one["reward"] for one in rewards["rewards"]]
+        native = [Fraction(one["amount"]) for one in rewards["total"] if one["denom"] == "ulsh"]
+        assert answer["total_rewards"] == str(sum(int(amount) for amount in native))
+
+    market.agree(f"staking/positions?address={owner}", check)

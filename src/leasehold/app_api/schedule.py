@@ -143,15 +143,15 @@ def refreshers(app: App) -> list[Refresher]:
             follows=False,
         ),
         make("shown_pools", earn.publish_pools, "filter_context", "pools", every=300.0),
-        make("earn_stats", earn.refresh_stats, "protocol_contracts", "indexed_pools"),
+        make("earn_stats", earn.refresh_stats, "protocol_contracts", "indexed_pools", every=15.0),
         make("lease_configs", leases.refresh_terms, "gated_config", "protocol_contracts"),
         make("validators", staking.refresh, every=30.0),
         make("annual_inflation", governance.refresh_inflation),
         make("staking_pool", governance.refresh_staking_pool, every=30.0),
         make("apr", governance.refresh_apr, "annual_inflation", "staking_pool"),
         make("proposals_with_tally", governance.refresh_proposals, every=30.0),
-        make("stats_overview", etl.refresh_overview),
-        make("loans_stats", etl.refresh_loans),
+        make("stats_overview", etl.refresh_overview, every=15.0),
+        make("loans_stats", etl.refresh_loans, every=15.0),
     ]
     app.refreshers = {one.name: one for one in found}
     return found
