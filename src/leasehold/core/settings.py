@@ -87,6 +87,9 @@ class Index:
     """The indexer."""
 
     batch_blocks: int = setting(200, "most blocks written in one transaction")
+    start_height: int = setting(
+        0, "first height of a fresh index; what was there before is read from the chain; 0: all"
+    )
     prefetch: int = setting(8, "batches fetched ahead while catching up")
     stall_seconds: int = setting(30, "silence of the node after which the connection is renewed")
     retention_days: int = setting(0, "days raw data is kept; 0 keeps all")

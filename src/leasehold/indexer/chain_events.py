@@ -1,10 +1,9 @@
-"""Coins of followed contracts, governance and staking: what the chain's own modules say."""
+"""Coins of followed contracts, transfers and staking: what the chain's own modules say."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from decimal import Decimal, InvalidOperation
 
 from leasehold.chain.client import wire
 from leasehold.indexer import decode
@@ -12,22 +11,14 @@ from leasehold.indexer.accounts import ics20
 from leasehold.indexer.decode import Message
 from leasehold.indexer.moment import Moment
 from leasehold.indexer.oracles import worth
-from leasehold.indexer.world import SUPPLY, ProposalState, World
+from leasehold.indexer.world import SUPPLY, World
 
 _COIN = re.compile(r"^(\d+)(.+)$")
-_OPTIONS = {0: "unspecified", 1: "yes", 2: "abstain", 3: "no", 4: "no_with_veto"}
 _STAKING = {
     decode.DELEGATE: "delegate",
     decode.UNDELEGATE: "undelegate",
     decode.REDELEGATE: "redelegate",
     decode.WITHDRAW_REWARD: "withdraw",
-}
-_RESULTS = {
-    "proposal_passed": "passed",
-    "proposal_rejected": "rejected",
-    "proposal_failed": "failed",
-    "proposal_dropped": "dropped",
-    "expedited_proposal_rejected": "voting",
 }
 
 
@@ -50,7 +41,7 @@ def attribute(event: wire.Event, key: str) -> str:
 
 
 class ChainFacts:
-    """Applies what bank, gov and staking say."""
+    """Applies what bank and staking say."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -75,58 +66,6 @@ class ChainFacts:
             if key in balances:
                 balances[key] += sign * amount
                 moment.dirty.balances.add(key)
-
-    def proposal(self, moment: Moment, event: wire.Event) -> None:
-        """A proposal was submitted, entered voting or ended."""
-        text = attribute(event, "proposal_id") or attribute(event, "voting_period_start")
-        if not text.isdigit():
-            return
-        number = int(text)
-        known = self._world.proposals.get(number)
-        if event.type == "submit_proposal" and known is None:
-            known = ProposalState(
-                number,
-                attribute(event, "proposal_proposer"),
-                attribute(event, "proposal_messages"),
-                "deposit",
-                moment.time,
-            )
-            self._world.proposals[number] = known
-        if known is None:
-            return
-        if attribute(event, "voting_period_start"):
-            known.status, known.voting_at = "voting", moment.time
-        elif event.type in ("active_proposal", "inactive_proposal"):
-            known.status = _RESULTS.get(attribute(event, "proposal_result"), known.status)
-            known.ended_at = None if known.status == "voting" else moment.time
-        elif event.type == "cancel_proposal":
-            known.status, known.ended_at = "canceled", moment.time
-        moment.dirty.proposals[number] = moment.time
-        if known.ended_at is not None:
-            moment.rows.replace("proposals", known.row(moment.time))
-            moment.dirty.proposals.pop(number, None)
-            del self._world.proposals[number]
-
-    def voted(self, moment: Moment, message: Message) -> None:
-        """An account voted."""
-        content = message.content
-        number = content.proposal_id
-        option, weights = _choice(message)
-        moment.rows.replace(
-            "votes",
-            {
-                "proposal": number,
-                "voter": content.voter,
-                "option": option,
-                "weights": weights,
-                "height": moment.height,
-                "time": moment.time,
-            },
-        )
-        known = self._world.proposals.get(number)
-        if known is not None:
-            known.voters.add(content.voter)
-            moment.dirty.proposals[number] = moment.time
 
     def staked(self, moment: Moment, message: Message, rewards: str | None) -> None:
         """An account delegated, undelegated, moved a delegation or took its rewards."""
@@ -185,26 +124,6 @@ class ChainFacts:
                     moment.time,
                 ),
             )
-
-
-def _choice(message: Message) -> tuple[str, list[list[str]] | None]:
-    """The option voted for; one vote split over several is `weighted`, with the share of each."""
-    content = message.content
-    if message.type_url in (decode.VOTE, decode.VOTE_LEGACY):
-        return _OPTIONS.get(content.option, str(content.option)), None
-    # The older form counts a share in 10^-18, the newer one writes it with a decimal point.
-    scale = 18 if message.type_url == decode.VOTE_WEIGHTED_LEGACY else 0
-    shares = [[_OPTIONS.get(one.option, str(one.option)), _share(one.weight, scale)] for one in content.options]
-    return (shares[0][0], None) if len(shares) == 1 else ("weighted", shares)
-
-
-def _share(text: str, scale: int) -> str:
-    """A share as its shortest decimal."""
-    try:
-        value = Decimal(text).scaleb(-scale)
-    except InvalidOperation:
-        raise ValueError(f"{text!r} is no share") from None
-    return format(value.normalize(), "f")
 
 
 def _transfers(message: Message) -> Iterable[tuple[str, str, str, int, str]]:

@@ -133,8 +133,6 @@ class Discovery:
         except _NOT_THERE:
             return
         principal = int(answer["total_principal_due"]["amount"])
-        if principal:
-            _log.warning("the index starts after loans were made; the average rate of old ones is not known", pool=pool)
         found.totals[pool] = PoolTotals(
             principal=principal,
             interest=int(answer["total_interest_due"]["amount"]),

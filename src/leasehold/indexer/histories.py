@@ -9,6 +9,7 @@ from leasehold.indexer import accounts, decode
 from leasehold.indexer.accounts import CONTRACT, EARN, POSITION
 from leasehold.indexer.chain_events import ChainFacts, attribute, by_message, coins
 from leasehold.indexer.decode import Message, Misfit, Tx
+from leasehold.indexer.governance import Governance
 from leasehold.indexer.knowledge import LEASER, LPP
 from leasehold.indexer.moment import Moment
 from leasehold.indexer.pool_events import Pools
@@ -18,9 +19,10 @@ from leasehold.indexer.world import World
 class Histories:
     """Notes the messages of transactions under the accounts they concern."""
 
-    def __init__(self, world: World, chain: ChainFacts, pools: Pools) -> None:
+    def __init__(self, world: World, chain: ChainFacts, governance: Governance, pools: Pools) -> None:
         self.world = world
         self.chain = chain
+        self.governance = governance
         self.pools = pools
 
     def tx(self, moment: Moment, tx: Tx, misfits: list[Misfit]) -> str:
@@ -73,7 +75,7 @@ class Histories:
             case accounts.STAKING:
                 self.chain.staked(moment, message, rewards)
             case accounts.VOTING:
-                self.chain.voted(moment, message)
+                self.governance.voted(moment, message)
             case _:
                 if found.call is not None and "claim_rewards" in found.call:
                     native = self.world.knowledge.native_denom

@@ -15,6 +15,7 @@ from leasehold.core import logging
 from leasehold.core.addresses import Bech32Prefixes
 from leasehold.core.clock import Clock
 from leasehold.core.settings import Settings
+from leasehold.indexer.beginnings import BeginningReader
 from leasehold.indexer.decode import Decoder
 from leasehold.indexer.discovery import Discovery
 from leasehold.indexer.follow import Follower, Pace, Position
@@ -89,7 +90,10 @@ class Ingest:
         discovery = Discovery(
             PatientReader(nodes, pause), Bech32Prefixes(settings.identity.prefix), settings.chain.admin_contract
         )
-        self._lookups = ChainLookups(nodes, discovery, pause)
+        beginnings = BeginningReader(
+            PatientReader(nodes, pause), registry(settings.identity.namespace), settings.identity.prefix
+        )
+        self._lookups = ChainLookups(nodes, discovery, beginnings, self._decoder, pause)
         self.divergences = 0
         self.orphans = 0
         self._writing: asyncio.Task[None] | None = None
@@ -120,7 +124,7 @@ class Ingest:
     async def _session(self, until: int | None) -> None:
         cursor = await self.writer.open()
         world = await StateLoader(self.writer.connection, self.writer.schema).world(self._settings.identity)
-        position = cursor.position if cursor is not None else Position()
+        position = cursor.position if cursor is not None else Position(max(self._settings.index.start_height, 1) - 1)
         session = _Session(Stage(Projector(world), self._decoder, self._lookups))
         self.progress.height, self.progress.time_ns = position.height, world.time_ns
         if until is not None and position.height >= until:

@@ -14,8 +14,10 @@ import msgspec
 from leasehold.chain.client.errors import PrunedHistory, QueryFailed
 from leasehold.chain.client.nodes import Nodes
 from leasehold.core import logging
-from leasehold.indexer.decode import Block
+from leasehold.indexer.beginnings import Beginning, BeginningReader
+from leasehold.indexer.decode import Block, Decoder
 from leasehold.indexer.discovery import Discovery, Found
+from leasehold.indexer.feeds import Feed, earlier_feeds
 from leasehold.indexer.knowledge import Platform, Terms
 from leasehold.indexer.knowledge import Protocol as SubProtocol
 from leasehold.indexer.openings import Opening, bought_amounts
@@ -25,7 +27,7 @@ from leasehold.indexer.world import World
 from leasehold.protocol.currencies import Currency
 from leasehold.protocol.pool import PoolTotals
 
-DISCOVERY, SEEDS, AMOUNTS = "discovery", "seeds", "amounts"
+DISCOVERY, SEEDS, AMOUNTS, BEGINNING, FEEDS = "discovery", "seeds", "amounts", "beginning", "feeds"
 _log = logging.get("lookups")
 
 
@@ -40,6 +42,14 @@ class Lookups(Protocol):
         """State of all known contracts as of the end of the first block, which has been applied."""
         ...
 
+    async def beginning(self, world: World, block: Block) -> Beginning | None:
+        """What there was before a first block that is not the chain's; None when nobody can tell."""
+        ...
+
+    async def feeds(self, world: World, block: Block) -> list[Feed]:
+        """Observations before such a block that its oracles still average over."""
+        ...
+
     async def amounts(self, opened: Sequence[Opening]) -> dict[str, int | None]:
         """What leases bought, by lease."""
         ...
@@ -48,9 +58,18 @@ class Lookups(Protocol):
 class ChainLookups:
     """Answers from the nodes, however long they are away."""
 
-    def __init__(self, nodes: Nodes, discovery: Discovery, pause: Pause = asyncio.sleep) -> None:
+    def __init__(
+        self,
+        nodes: Nodes,
+        discovery: Discovery,
+        beginnings: BeginningReader,
+        decoder: Decoder,
+        pause: Pause = asyncio.sleep,
+    ) -> None:
         self._nodes = nodes
         self._discovery = discovery
+        self._beginnings = beginnings
+        self._decoder = decoder
         self._pause = pause
 
     async def discovery(self, world: World, block: Block) -> Found | None:
@@ -62,6 +81,12 @@ class ChainLookups:
 
     async def seeds(self, world: World, block: Block) -> Found | None:
         return await self._discovery.seeds(world, block.height)
+
+    async def beginning(self, world: World, block: Block) -> Beginning | None:
+        return await self._beginnings.read(world, block.height)
+
+    async def feeds(self, world: World, block: Block) -> list[Feed]:
+        return await earlier_feeds(self._nodes, self._decoder, world, block, self._pause)
 
     async def amounts(self, opened: Sequence[Opening]) -> dict[str, int | None]:
         return await patiently(lambda: bought_amounts(self._nodes, opened), self._pause)
@@ -82,6 +107,13 @@ class RecordedLookups:
 
     async def seeds(self, world: World, block: Block) -> Found | None:
         return self._found(block.height, SEEDS)
+
+    async def beginning(self, world: World, block: Block) -> Beginning | None:
+        content = self._recorded.get((block.height, BEGINNING))
+        return None if content is None else msgspec.convert(content, Beginning)
+
+    async def feeds(self, world: World, block: Block) -> list[Feed]:
+        return msgspec.convert(self._recorded.get((block.height, FEEDS), []), list[Feed])
 
     async def amounts(self, opened: Sequence[Opening]) -> dict[str, int | None]:
         found: dict[str, int | None] = {opening.lease: opening.amount for opening in opened}

@@ -18,6 +18,7 @@ from leasehold.indexer import accounts, decode, raw
 from leasehold.indexer.chain_events import ChainFacts, attribute, coins
 from leasehold.indexer.decode import Block, Misfit, Tx
 from leasehold.indexer.feeds import Feeds
+from leasehold.indexer.governance import Governance
 from leasehold.indexer.histories import Histories
 from leasehold.indexer.hours import hours_between, note_hour
 from leasehold.indexer.knowledge import LEASER, LPP, PROFIT, RESERVE
@@ -62,7 +63,8 @@ class Projector:
         self.pools = Pools(world)
         self.chain = ChainFacts(world)
         self.feeds = Feeds(world)
-        self.histories = Histories(world, self.chain, self.pools)
+        self.governance = Governance(world)
+        self.histories = Histories(world, self.chain, self.governance, self.pools)
         self.strangers = 0
         self._compressor = zstandard.ZstdCompressor(level=1)
         self._rows = Rows()
@@ -201,7 +203,7 @@ class Projector:
             elif kind == "coinbase" or kind == "burn":
                 self.chain.issued(moment, event)
             elif kind in _PROPOSAL:
-                self.chain.proposal(moment, event)
+                self.governance.proposal(moment, event)
         return len(found)
 
     def _contract_event(

@@ -9,6 +9,7 @@ import msgspec
 
 from leasehold.chain.client.blocks import FetchedBlock
 from leasehold.indexer import discovery, lookups
+from leasehold.indexer.beginnings import begin
 from leasehold.indexer.decode import Block, Decoder
 from leasehold.indexer.lookups import Lookups, encode_found
 from leasehold.indexer.openings import openings
@@ -54,6 +55,12 @@ class Stage:
             if found is not None:
                 self._record(block.height, lookups.DISCOVERY, encode_found(found))
                 discovery.learn(world, found, instant(block.time_ns), block.time_ns, projector.pending)
+        midway = first and block.height > 1 and world.knowledge.platform is not None
+        if midway:
+            feeds = await self._source.feeds(world, content)
+            self._record(block.height, lookups.FEEDS, msgspec.json.encode(feeds).decode())
+            for feed in feeds:
+                projector.feeds.note(feed, projector.pending)
         projector.apply(block, content, amounts)
         if first:
             # What contracts held before the first block no event tells: take it from the end of that block.
@@ -61,6 +68,12 @@ class Stage:
             if found is not None:
                 self._record(block.height, lookups.SEEDS, encode_found(found))
                 discovery.reseed(world, found, instant(block.time_ns), block.time_ns, projector.pending)
+        if midway:
+            beginning = await self._source.beginning(world, content)
+            if beginning is not None:
+                self._record(block.height, lookups.BEGINNING, msgspec.json.encode(beginning).decode())
+                at = (block.height, instant(block.time_ns), block.time_ns)
+                begin(world, beginning, *at, projector.pending)
 
     async def _amounts(self, decoded: Sequence[Block]) -> dict[str, int | None]:
         opened = openings(decoded)
