@@ -21,6 +21,13 @@ from leasehold.core.addresses import Bech32Prefixes, InvalidAddress
 NOW = datetime(2026, 11, 15, 3, 50, tzinfo=UTC)
 HOUR = datetime(2026, 11, 15, 3, tzinfo=UTC)
 PREFIXES = Bech32Prefixes("nolus")
+PAGES = {
+    "/api/leases-search": "leases",
+    "/api/ls-loan-closing": "closed",
+    "/api/realized-pnl-data": "closed",
+    "/api/txs": "messages",
+}
+KINDS = ("repay", "liquidation", "market-close")
 DECIMALS = {"WETH": 18, "ALL_BTC": 8, "ALL_SOL": 9}
 
 
@@ -58,6 +65,9 @@ class Vocabulary:
     leases: dict[str, str] = field(default_factory=dict)
     withdrawals: set[str] = field(default_factory=set)
     charts: set[tuple[str, str]] = field(default_factory=set)
+    # How many leases, closed leases and messages an account has, by the pages that show them.
+    counts: dict[tuple[str, str], int] = field(default_factory=dict)
+    called: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, cases: list[dict[str, Any]]) -> Vocabulary:
@@ -71,6 +81,7 @@ class Vocabulary:
             if answer["status"] != 200 or "push" in route or "subscri" in route:
                 continue
             filled = "body_lines" in answer or _shows(body)
+            found._own(route, dict(parse_qsl(urlsplit(case["request"]["path"]).query)), answer)
             for name, value in parse_qsl(urlsplit(case["request"]["path"]).query):
                 if filled and name == "address" and _is(value, 20):
                     found.accounts.add(value)
@@ -85,7 +96,50 @@ class Vocabulary:
             query = dict(parse_qsl(urlsplit(case["request"]["path"]).query))
             if filled and "key" in query and "protocol" in query:
                 found.charts.add((query["protocol"].upper(), query["key"]))
+        found._complete()
         return found
+
+    def _complete(self) -> None:
+        """Something of everything, also where a set of recordings names little."""
+        self.protocols.setdefault("OSMOSIS-OSMOSIS-USDC_NOBLE", {})
+        self.protocols.setdefault("OSMOSIS-OSMOSIS-OSMO", {})
+        self.charts.add(("OSMOSIS-OSMOSIS-USDC_NOBLE", "OSMO"))
+        self.withdrawals.add("AB" * 32)
+        for number in range(8):
+            self.leases.setdefault(_contract(f"lease {number}"), _account("main"))
+        self.accounts.add(_account("main"))
+
+    def example(self, route: str) -> str:
+        """A request for a route that has something to show."""
+        lease = next(lease for lease, owner in sorted(self.leases.items()) if owner == _account("main"))
+        account = f"address={_account('main')}"
+        filled = {"name": "OSMOSIS-OSMOSIS-USDC_NOBLE", "ticker": "OSMO"}
+        query = {
+            "/api/prices": "interval=1&protocol=OSMOSIS-OSMOSIS-USDC_NOBLE&key=OSMO",
+            "/api/pnl-over-time": f"address={lease}&interval=7",
+            "/api/ls-opening": f"lease={lease}",
+            "/api/lp-withdraw": f"tx={'AB' * 32}",
+            "/api/subscribe": f"{account}&auth={'a' * 22}&active=true",
+        }
+        return f"{route.format(**filled)}?{query.get(route, account)}"
+
+    def _own(self, route: str, query: dict[str, str], answer: dict[str, Any]) -> None:
+        """What a page of an account's rows says about whose they are and how many there are."""
+        account, body = query.get("address", ""), answer.get("body")
+        if not isinstance(body, list) or not body or not _is(account, 20):
+            return
+        for row in body:
+            lease = row if isinstance(row, str) else row.get("LS_contract_id") or row.get("Position ID") or ""
+            if _is(lease, 32) and not self.leases.get(lease):
+                self.leases[lease] = account
+        shown = answer.get("array_lengths", {}).get("$", len(body))
+        kind = PAGES.get(route)
+        if kind is not None and not set(query) & {"search", "filter", "to"}:
+            known = self.counts.get((kind, account), 0)
+            self.counts[kind, account] = max(known, int(query.get("skip", "0")) + shown)
+        for contract in query.get("to", "").split(","):
+            if _is(contract, 32):
+                self.called.add(contract)
 
     def _learn(self, value: Any) -> None:
         if isinstance(value, list):
@@ -112,10 +166,9 @@ class World:
     def __init__(self, connection: psycopg.Connection, words: Vocabulary, *, history: bool = True) -> None:
         self._connection = connection
         self.words = words
-        self.main = sorted(words.accounts)[0] if words.accounts else _account("main")
-        if words.leases:
-            owners = [owner for owner in words.leases.values() if owner]
-            self.main = max(set(owners), key=owners.count) if owners else self.main
+        ours = _account("main")
+        owners = [owner for owner in words.leases.values() if owner and owner != ours]
+        self.main = max(sorted(set(owners)), key=owners.count) if owners else ours
         self._partitions()
         self._registry()
         self._cursor(1234 if history else 0)
@@ -190,19 +243,34 @@ class World:
         )
         return rows.fetchall()
 
+    def _owned(self) -> list[tuple[str, str, str | None]]:
+        """Lease, owner and how it was closed: those that are named, and as many more as pages show."""
+        found = [
+            (lease, owner or self.main, (None, *KINDS)[number % 4])
+            for number, (lease, owner) in enumerate(sorted(self.words.leases.items()))
+        ]
+        for (what, account), count in sorted(self.words.counts.items()):
+            kinds = [kind for _, owner, kind in found if owner == account]
+            have = sum(kind is not None for kind in kinds) if what == "closed" else len(kinds)
+            if what == "messages":
+                continue
+            for number in range(have, count):
+                kind = KINDS[number % 3] if what == "closed" else None
+                found.append((_contract(f"{account} {what} {number}"), account, kind))
+        return found
+
     def _positions(self) -> None:
         assets = ["OSMO", "WETH", "ATOM", "USDC_NOBLE"]
         live = self._live
-        for number, (lease, owner) in enumerate(sorted(self.words.leases.items())):
+        for number, (lease, owner, kind) in enumerate(self._owned()):
             protocol, pool, lpn, short, _ = live[number % len(live)]
             asset = "USDC_NOBLE" if short else assets[number % len(assets)]
-            kind = (None, "repay", "liquidation", "market-close")[number % 4]
             opened = NOW - timedelta(days=1 + 7 * number % 400, microseconds=876_544)
             tiny = number % 5 == 1
             price = None if number % 6 == 2 else Decimal("0.0000000712") if tiny else Decimal("2600")
             tx = sha256(lease.encode()).digest()
             collected = [{"ticker": lpn, "amount": "12000000", "usd": "12"}] if kind == "market-close" else []
-            common = {"lease": lease, "owner": owner or self.main, "protocol": protocol}
+            common = {"lease": lease, "owner": owner, "protocol": protocol}
             self._insert(
                 "positions", **common, pool=pool, position_type="Short" if short else "Long", asset=asset, lpn=lpn,
                 status="open" if kind is None else "liquidated" if kind == "liquidation" else "closed",
@@ -259,19 +327,29 @@ class World:
                 )  # fmt: skip
             lender = lenders[number % len(lenders)]
             for place, kind in enumerate(("deposit", "withdraw")):
-                wanted = sorted(self.words.withdrawals)
-                tx = bytes.fromhex(wanted[number]) if kind == "withdraw" and number < len(wanted) else b"\2" * 32
-                self._insert(
-                    "pool_flows", height=600 + number, tx=place, event=1, kind=kind, pool=pool, protocol=protocol,
-                    lender=lender, amount=10**8, ticker=lpn, receipts=10**8, price=1, usd=100, closes=False,
-                    time=NOW - timedelta(days=number, microseconds=876_544), tx_hash=tx,
-                )  # fmt: skip
-            for who in {lender, self.main}:
+                flow = {"height": 600 + number, "tx": place, "event": 1, "kind": kind}
+                at = NOW - timedelta(days=number, microseconds=876_544)
+                self._flow(flow, (protocol, pool, lpn), lender, at, b"\2" * 32)
+            for who in {lender, self.main, _account("main")}:
                 self._insert(
                     "lenders", lender=who, pool=pool, receipts=10**8, deposited=9 * 10**7, withdrawn=0,
                     deposited_usd=90, withdrawn_usd=0, rewards=5, joined_at=NOW - timedelta(microseconds=1),
                     updated_at=NOW,
                 )  # fmt: skip
+
+        for number, tx in enumerate(sorted(self.words.withdrawals)):
+            flow = {"height": 800 + number, "tx": 0, "event": 1, "kind": "withdraw"}
+            place = self._live[number % len(self._live)][:3]
+            self._flow(flow, place, lenders[number % len(lenders)], NOW - timedelta(days=200), bytes.fromhex(tx))
+
+    def _flow(
+        self, flow: dict[str, Any], place: tuple[str, str, str], lender: str, at: datetime, tx_hash: bytes
+    ) -> None:
+        protocol, pool, lpn = place
+        self._insert(
+            "pool_flows", **flow, pool=pool, protocol=protocol, lender=lender, amount=10**8, ticker=lpn,
+            receipts=10**8, price=1, usd=100, closes=False, time=at, tx_hash=tx_hash,
+        )  # fmt: skip
 
     def _treasury(self) -> None:
         for number in range(40):
@@ -288,7 +366,7 @@ class World:
         pool = self._live[0][1]
         validator = PREFIXES.operator_text(b"\7" * 20)
         wasm, staking = "/cosmwasm.wasm.v1.MsgExecuteContract", "/cosmos.staking.v1beta1.MsgDelegate"
-        called = sorted({*self.words.leases, lease})
+        called = sorted({*self.words.called, *sorted({*self.words.leases, lease})[:9]})
         kinds = [
             (1, "/cosmos.bank.v1beta1.MsgSend", _account("friend")),
             (1, "/ibc.applications.transfer.v1.MsgTransfer", "osmo1ynrdwjtl3qqxr0epym2qakxtzuh25twtyu035w"),
@@ -299,7 +377,8 @@ class World:
         ]
         height = 100
         for account in sorted({*self.words.accounts, self.main}):
-            for kind, url, receiver in kinds:
+            more = max(self.words.counts.get(("messages", account), 0) - len(kinds), 0)
+            for kind, url, receiver in [*kinds, *kinds[:1] * more]:
                 height += 1
                 place = {"height": height, "tx": 0, "message": kind % 2, "inner_message": 0}
                 at = NOW - timedelta(hours=height, microseconds=876_544 * (height % 2))
