@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Literal
 
@@ -28,6 +28,8 @@ from leasehold.supply_api.figures import Figures, SupplyReader
 
 TEXT = "text/plain; charset=utf-8"
 CACHE_SECONDS = 3600
+# One address has two answers: a cache must know what tells them apart.
+_NEGOTIATED = {"vary": "accept"}
 _RETRY_SECONDS = (1, 2, 5, 10, 30)
 _log = logging.get("supply")
 
@@ -80,7 +82,7 @@ class SupplyDesk:
         """Read the figures anew; the last good ones stay if that fails."""
         self._figures = await reader.read()
 
-    async def keep(self, reader: SupplyReader) -> None:
+    async def keep(self, reader: SupplyReader, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         """Refresh before the figures expire, and soon after a failure, until cancelled."""
         failures = 0
         while True:
@@ -92,7 +94,7 @@ class SupplyDesk:
                 wait = _RETRY_SECONDS[min(failures, len(_RETRY_SECONDS) - 1)]
                 failures += 1
                 _log.warning("supply figures not refreshed", error=str(error), retry_seconds=wait)
-            await asyncio.sleep(wait)
+            await sleep(wait)
 
 
 def supply_api(settings: Settings, desk: SupplyDesk) -> Registry:
@@ -116,7 +118,7 @@ def supply_api(settings: Settings, desk: SupplyDesk) -> Registry:
             return _text("0")
         figures = desk.figures
         if _wants_json(request):
-            return Reply(content=breakdown(figures))
+            return Reply(content=breakdown(figures), headers=_NEGOTIATED)
         if request.params.type == "circulating":
             return _text(figures.whole(figures.circulating))
         if request.params.type == "total":
@@ -139,7 +141,7 @@ def _wants_json(request: Request[SupplyParams, None]) -> bool:
 
 
 def _text(text: str) -> Reply:
-    return Reply(body=text.encode(), media_type=TEXT)
+    return Reply(body=text.encode(), media_type=TEXT, headers=_NEGOTIATED)
 
 
 def summary(settings: Settings, figures: Figures) -> str:

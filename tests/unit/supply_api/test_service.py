@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -13,7 +14,7 @@ from leasehold.core.settings import Settings
 from leasehold.serving.application import Application
 from leasehold.serving.service import serving
 from leasehold.supply_api.figures import Figures, VestingAccount
-from leasehold.supply_api.service import SupplyDesk, supply_api
+from leasehold.supply_api.service import CACHE_SECONDS, SupplyDesk, supply_api
 
 FIGURES = Figures(42, 1_700_000_000 * 10**9, 850_000_000 * 10**6 + 5, (VestingAccount("a", "k", 9, 10**12),), 10**9, 6)
 
@@ -98,3 +99,32 @@ async def test_summary_breakdown_and_head(client: aiohttp.ClientSession, desk: S
     async with client.head("/?type=total") as response:
         assert (response.status, await response.text()) == (200, "")
         assert response.headers["content-length"] == "9"
+
+
+async def test_figures_are_refreshed_before_they_expire_and_soon_after_a_failure() -> None:
+    """The next read is due before an answer's hour is over; a failed one is repeated within seconds, ever slower."""
+    settings = Settings()
+    desk = SupplyDesk(refresh_seconds=settings.supply_api.refresh_seconds)
+    reader = Reader()
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        reader.fails = len(waits) in (1, 2, 3)
+        if len(waits) == 5:
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await desk.keep(reader, sleep)  # type: ignore[arg-type]
+    regular = settings.supply_api.refresh_seconds
+    assert waits == [regular, 1, 2, 5, regular]
+    assert regular < CACHE_SECONDS
+
+
+async def test_an_answer_may_be_kept_for_an_hour(client: aiohttp.ClientSession, desk: SupplyDesk) -> None:
+    """Caches may keep a figure for an hour, and text apart from JSON."""
+    await desk.refresh(Reader())  # type: ignore[arg-type]
+    for accepted in ("*/*", "application/json"):
+        async with client.get("/?type=total", headers={"Accept": accepted}) as response:
+            assert "max-age=3600" in response.headers["cache-control"]
+            assert "accept" in [name for line in response.headers.getall("vary") for name in line.split(", ")]
