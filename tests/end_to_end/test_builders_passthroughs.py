@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
 import json
 import os
 import signal
@@ -9,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 from urllib.request import Request, urlopen
 
@@ -234,12 +237,32 @@ def test_a_wrong_subscription_is_refused_in_the_words_of_the_data_api(market: St
     assert "endpoint" in answer["error"]["message"]
 
 
-def test_a_token_tells_what_alice_has(market: Stack, alice: Client) -> None:
-    """A messaging token is signed once the portfolio can be read."""
+def test_a_token_tells_what_alice_has(market: Stack, alice: Client, lease: str) -> None:
+    """A messaging token is signed with the secret, ends within fifteen minutes, and says what the reads say."""
     body = {"wallet": alice.address, "wallet_type": "keplr"}
-    status, answer = ask(f"{market.url('app_api')}/api/messaging/hash", body)
-    assert status == 200, answer
-    assert answer["token"].count(".") == 2
+    token = alice.build("/api/messaging/hash", body)["token"]
+    head, claims, signature = (base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in token.split("."))
+    secret = SECRETS["app_api.messaging_secret"].encode()
+    assert hmac.new(secret, token.rpartition(".")[0].encode(), "sha256").digest() == signature
+    assert json.loads(head) == {"typ": "JWT", "alg": "HS256"}
+    said = json.loads(claims)
+    assert (said["sub"], said["user_id"], said["wallet_type"]) == (alice.address, alice.address, "keplr")
+    assert 0 < said["exp"] - time.time() <= 900
+    leases = alice.get(f"/api/leases?address={alice.address}")
+    open_ones = [one for one in leases["leases"] if one["status"] == "opened"]
+    assert lease in [one["address"] for one in open_ones]
+    assert (said["positions_count"], said["has_active_leases"]) == (len(open_ones), True)
+    staked = alice.get(f"/api/staking/positions?address={alice.address}")
+    amount = Decimal(staked["total_staked"]).scaleb(-IDENTITY.exponent)
+    assert Decimal(said[f"staking_delegated_{IDENTITY.display.lower()}"]) == amount
+    assert said["staking_validators_count"] == len(staked["delegations"])
+    # Prices move between two requests.
+    for name, expected in (
+        ("total_balance_usd", alice.get(f"/api/balances?address={alice.address}")["total_value_usd"]),
+        ("positions_value_usd", sum(Decimal(one["amount"]["amount_usd"]) for one in open_ones)),
+        ("positions_debt_usd", sum(Decimal(one["debt"]["total_usd"]) for one in open_ones)),
+    ):
+        assert abs(Decimal(said[name]) - Decimal(expected)) <= Decimal(expected) * Decimal("0.03"), name
 
 
 def test_an_operator_changes_what_is_shown(market: Stack, alice: Client) -> None:

@@ -1,4 +1,4 @@
-"""Every admin route that takes a body against every way it can be wrong, and every document against every wrong part."""
+"""Every admin route that takes a body against every way it can be wrong, and every document against wrong parts."""
 
 from __future__ import annotations
 
