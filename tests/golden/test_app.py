@@ -30,6 +30,7 @@ from leasehold.app_api import service
 from leasehold.app_api.api import DOCUMENT, assemble
 from leasehold.app_api.app import App
 from leasehold.app_api.live.endpoint import Live
+from leasehold.app_api.refresh import Graph, Refresher
 from leasehold.app_api.tracking import tracker
 from leasehold.app_api.tracking.phases import Leg, TimeoutHeight
 from leasehold.app_api.upstreams import all as upstreams
@@ -159,6 +160,17 @@ def _gated_folder(folder: Path, world: RecordedWorld) -> Path:
     return folder
 
 
+def _possible(graph: Graph, scene: Scene) -> list[Refresher]:
+    """The refreshers that can succeed in a scene: those that need nothing it lacks, directly or through others."""
+    lacking = {"gated_config"} if not scene.gated else set()
+    if scene.refused:
+        lacking |= {name for name, one in graph.refreshers.items() if one.source not in ("memory", "PostgreSQL")}
+    for name in graph.order:
+        if not lacking.isdisjoint(graph.refreshers[name].needs):
+            lacking.add(name)
+    return [one for name, one in graph.refreshers.items() if name not in lacking]
+
+
 @asynccontextmanager
 async def staged(database: str, scene: Scene, folder: Path) -> AsyncIterator[tuple[str, App, RecordedWorld]]:
     """Our application API in front of the recorded world."""
@@ -190,11 +202,9 @@ async def staged(database: str, scene: Scene, folder: Path) -> AsyncIterator[tup
             lifespan=lifespan,
         )
         async with serving(application, grace_seconds=1) as running:
-            if scene.gated and not scene.refused:
-                async with asyncio.timeout(20):
-                    await graphs[0].settled()
-            else:
-                await asyncio.sleep(0.7)
+            async with asyncio.timeout(20):
+                for refresher in _possible(graphs[0], scene):
+                    await refresher.warm.wait()
             world.mode = scene.then
             yield running.url, app, world
 
