@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from leasehold.core.clock import to_datetime
-from leasehold.core.errors import InvalidInput, NotReady, Unauthorized
+from leasehold.core.errors import InvalidInput, NotReady, RateLimited, Unauthorized
 from leasehold.data_api.conventions import Address
 from leasehold.data_api.desk import Desk
 from leasehold.data_api.push.endpoints import Guard
@@ -25,6 +25,7 @@ from leasehold.storage.queries import load
 TAGS = ("Meta",)
 TEXT = "text/plain; charset=utf-8"
 BODY_BYTES = 4096
+MOST_BROWSERS = 50
 Auth = Annotated[str, msgspec.Meta(max_length=64), Input(about="authentication secret of the browser, base64url")]
 sql = load("leasehold.data_api", "push/push.sql")
 
@@ -36,12 +37,18 @@ class Keys(msgspec.Struct):
     auth: str
 
 
-class BrowserSubscription(msgspec.Struct, rename="camel"):
-    """What a browser's `PushSubscription` says; `expirationTime` in milliseconds."""
+class BrowserSubscription(msgspec.Struct):
+    """What a browser's `PushSubscription` says; `expirationTime` in milliseconds, also under its other name."""
 
     endpoint: str
     keys: Keys
+    expirationTime: float | None = None  # noqa: N815 - as browsers spell it
     expiration_time: float | None = None
+
+    @property
+    def ends(self) -> float | None:
+        """Milliseconds since 1970 after which the subscription is over, if it says so."""
+        return self.expiration_time if self.expirationTime is None else self.expirationTime
 
 
 class Wish(msgspec.Struct):
@@ -114,13 +121,20 @@ class Subscriptions:
         self.vapid: Vapid | None = None
 
     async def subscribe(self, wish: Wish) -> None:
-        """Activate, however often it is asked for."""
+        """Activate, however often it is asked for; RateLimited where too many browsers follow the account already."""
         address = self._address(wish.address)
         browser = wish.data
         self._guard.check(browser.endpoint)
         BrowserKeys.of(browser.keys.p256dh, browser.keys.auth)
         arguments = (address, browser.endpoint, browser.keys.auth, browser.keys.p256dh, _expiry(browser))
-        await self._desk.index.writing(lambda session: session.execute(sql.subscribe, *arguments))
+
+        async def write(session: Any) -> None:
+            # Nobody proves to own an account, so nobody may make us send to thousands.
+            if await session.fetchval(sql.others, address, browser.keys.auth) >= MOST_BROWSERS:
+                raise RateLimited("too many browsers follow this account", retry_after=3600)
+            await session.execute(sql.subscribe, *arguments)
+
+        await self._desk.index.writing(write)
 
     async def unsubscribe(self, address: str, auth: str) -> bool:
         """Deactivate; says whether there was something to deactivate."""
@@ -163,11 +177,11 @@ def sample(kind: str, position: str) -> dict[str, Any]:
 
 
 def _expiry(browser: BrowserSubscription) -> datetime | None:
-    if browser.expiration_time is None:
+    if browser.ends is None:
         return None
-    if not 0 <= browser.expiration_time < 253_402_300_800_000:
+    if not 0 <= browser.ends < 253_402_300_800_000:
         raise InvalidInput("expirationTime is out of range", field="data.expirationTime")
-    return to_datetime(int(browser.expiration_time) * 1_000_000)
+    return to_datetime(int(browser.ends) * 1_000_000)
 
 
 def declare(desk: Desk, guard: Guard) -> Subscriptions:

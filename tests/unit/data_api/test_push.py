@@ -144,6 +144,10 @@ class Browser:
     url: str = ""
 
     @property
+    def origin(self) -> str:
+        return self.url.rpartition("/")[0]
+
+    @property
     def p256dh(self) -> str:
         return unpadded(self.private.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint))
 
@@ -233,18 +237,27 @@ async def test_the_owner_gets_it_once(post: Post) -> None:
     headers = post.browser.headers[0]
     assert headers["Content-Encoding"] == "aes128gcm"
     assert headers["TTL"] == "86400"
-    assert headers["Authorization"].startswith("vapid t=")
+    head, claims, signed, signature, key = _token(headers["Authorization"])
+    assert (head["alg"], claims["aud"], claims["sub"]) == ("ES256", post.browser.origin, "mailto:x@example.org")
+    assert 0 < claims["exp"] - NOW_NS // 10**9 <= 12 * 3600
+    public = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), from_base64(key, field="k"))
+    numbers = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
+    public.verify(encode_dss_signature(*numbers), signed, ec.ECDSA(SHA256()))
     assert await post.states() == ["sent"]
 
 
 async def test_every_browser_of_the_owner_and_nobody_else(post: Post) -> None:
-    """Two devices of the owner get it, another account's does not."""
+    """Two devices of the owner get it, another account's and one whose time is over do not."""
     await post.subscribe()
+    await post.subscribe(auth=b"another's secret")
+    await post.subscribe(encode("chain", b"\3" * 20), auth=b"stranger'sdevice")
+    over = (OWNER, post.browser.url, unpadded(b"an ended one's k"), post.browser.p256dh, to_datetime(10**18))
+    await post.index.writing(lambda session: session.execute(sql.subscribe, *over))
+    # The device with the other secret can't open what is not sealed for it, so only arrivals are counted.
+    post.browser.statuses = [500, 500, 500, 500]
     await post.message(height=1)
-    stranger = encode("chain", b"\3" * 20)
-    await post.subscribe(stranger, auth=b"stranger'sdevice")
-    await post.courier.round()
-    assert len(post.browser.received) == 1
+    assert await post.courier.round() == 2
+    assert len(post.browser.headers) == 2
 
 
 async def test_old_news_is_not_sent(post: Post) -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 from tests.unit.data_api.served_history import ADMIN_KEY, Client, History
 
+from leasehold.data_api.subscriptions import MOST_BROWSERS
+
 JSON = {"Content-Type": "application/json"}
 
 
@@ -47,6 +49,31 @@ def test_old_clients_toggle(client: Client, history: History) -> None:
         assert _post(client, path, _wish(address, auth)) == (200, expected)
         assert client.json(known) == {"result": True}
     assert client.get(f"/api/subscribe?address={address}&auth={auth}").status == 400
+
+
+def test_both_spellings_of_the_expiry(client: Client, history: History) -> None:
+    """Browsers say `expirationTime`, older clients `expiration_time`; both are kept, and counted in milliseconds."""
+    address = history.scenario.users[5]
+    for number, spelling in enumerate(("expirationTime", "expiration_time")):
+        wish = _wish(address, f"{number}" * 22)
+        wish["data"].pop("expirationTime")
+        wish["data"][spelling] = 1_900_000_000_500
+        assert _post(client, "/api/subscriptions", wish)[0] == 200
+        ((ends,),) = history.rows(
+            "SELECT extract(epoch FROM expires_at)::text FROM data_api.subscriptions WHERE auth = %s", f"{number}" * 22
+        )
+        assert float(ends) == 1_900_000_000.5
+
+
+def test_few_browsers_follow_an_account(client: Client, history: History) -> None:
+    """Nobody proves to own an account, so there is a bound; those who are there stay, and leaving makes room."""
+    address = history.scenario.users[6]
+    secrets = [f"{number:022d}" for number in range(MOST_BROWSERS + 1)]
+    statuses = [_post(client, "/api/subscriptions", _wish(address, secret))[0] for secret in secrets]
+    assert statuses == [200] * MOST_BROWSERS + [429]
+    assert _post(client, "/api/subscriptions", _wish(address, secrets[0]))[0] == 200
+    client.ask("DELETE", f"/api/subscriptions?address={address}&auth={secrets[0]}")
+    assert _post(client, "/api/subscriptions", _wish(address, secrets[-1]))[0] == 200
 
 
 def test_a_browser_follows_one_account(client: Client, history: History) -> None:

@@ -9,6 +9,11 @@ VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (address, auth) DO UPDATE SET endpoint = excluded.endpoint, p256dh = excluded.p256dh,
     expires_at = excluded.expires_at, active = true, updated_at = now();
 
+-- How many other browsers hear about an account.
+-- name: others
+SELECT count(*) FROM data_api.subscriptions
+WHERE address = $1 AND auth <> $2 AND active AND (expires_at IS NULL OR expires_at > now());
+
 -- Deactivates a subscription; says whether it was active.
 -- name: unsubscribe
 UPDATE data_api.subscriptions SET active = false, updated_at = now()
