@@ -1,4 +1,4 @@
-"""What the events of leases do to positions, pools, roll-ups and notifications."""
+"""What the events of leases do to positions and pools."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 from leasehold.core import logging
 from leasehold.indexer.knowledge import LPP, Protocol
+from leasehold.indexer.lease_signals import tell_owner
+from leasehold.indexer.lease_sums import count_closing, count_opening, count_settlement
 from leasehold.indexer.moment import Moment
 from leasehold.indexer.oracles import worth
 from leasehold.indexer.positions import (
@@ -19,14 +21,13 @@ from leasehold.indexer.positions import (
     liquidation_price,
     opening_fee,
 )
-from leasehold.indexer.tables import USD_UNIT, ten, usd_text
+from leasehold.indexer.tables import ten, usd_text
 from leasehold.indexer.world import World
 from leasehold.protocol import events
 from leasehold.protocol.errors import ProtocolError
 from leasehold.protocol.percent import MILLE
 from leasehold.protocol.pool import RepayShares
 
-_WARNINGS = {1: "Funding", 2: "FundingRecommended", 3: "FundNow"}
 _log = logging.get("leases")
 
 
@@ -119,7 +120,7 @@ class Leases:
             payment_ticker=event.downpayment_symbol,
             payment_usd=down_usd,
         )
-        self._count_opening(moment, position, down_usd or 0, loan_usd or 0)
+        count_opening(moment, position, down_usd or 0, loan_usd or 0)
 
     def settled(self, moment: Moment, event: events.Repay) -> None:
         """A repayment, market close or liquidation was applied to a loan."""
@@ -165,10 +166,10 @@ class Leases:
             loan_close=event.loan_close,
             **_cause(event),
         )
-        self._count_settlement(moment, position, kind, payment_usd or 0, sold_usd or 0, principal_usd or 0)
+        count_settlement(moment, position, kind, payment_usd or 0, sold_usd or 0, principal_usd or 0)
         if event.loan_close:
-            self._count_closing(moment, position)
-        self._tell_owner(moment, position, kind, event.loan_close)
+            count_closing(moment, position)
+        tell_owner(moment, position, kind, event.loan_close)
         self._drop_final(moment, position)
 
     def finished(self, moment: Moment, event: events.Close) -> None:
@@ -181,55 +182,6 @@ class Leases:
         protocol = self._world.knowledge.protocols[position.protocol]
         self._record(moment, protocol, position, "finish")
         self._drop_final(moment, position)
-
-    def warned(self, moment: Moment, event: events.LiquidationWarning) -> None:
-        """A position entered or stayed in a warning zone."""
-        moment.rows.append_named(
-            "lease_signals",
-            {
-                **moment.key,
-                "lease": event.lease,
-                "owner": event.customer,
-                "kind": "warning",
-                "asset": event.lease_asset,
-                "level": event.level,
-                "ltv": event.ltv,
-            },
-        )
-        kind = _WARNINGS.get(event.level)
-        if kind is not None:
-            data = {"level": event.level, "ltv": event.ltv, "position": event.lease}
-            moment.notify(event.lease, kind, event.customer, data)
-
-    def refused_swap(self, moment: Moment, event: events.SlippageAnomaly) -> None:
-        """A liquidation's swap was refused."""
-        row = {"lease": event.lease, "owner": event.customer, "asset": event.lease_asset, "ltv": event.max_slippage}
-        moment.rows.append_named("lease_signals", {**moment.key, **row, "kind": "slippage"})
-
-    def auto_closed(self, moment: Moment, event: events.AutoClose) -> None:
-        """A close policy fired."""
-        position = self._world.positions.get(event.to)
-        stop = event.stop_loss_ltv is not None
-        strategy, ltv = ("stop-loss", event.stop_loss_ltv) if stop else ("take-profit", event.take_profit_ltv)
-        row = {"lease": event.to, "owner": position.owner if position else "", "strategy": strategy, "ltv": ltv}
-        moment.rows.append_named("lease_signals", {**moment.key, **row, "kind": "auto-close"})
-        if position is not None:
-            position.close_strategy, position.close_strategy_ltv = strategy, ltv
-            self._touch(moment, position)
-
-    def covered(self, moment: Moment, event: events.CoverLoss, protocol: Protocol | None) -> None:
-        """The reserve paid for a lease."""
-        usd = None
-        if protocol is not None:
-            usd = self._world.usd(protocol, event.payment_symbol, event.payment_amount, moment.time_ns)
-        row = {
-            "lease": event.to,
-            "protocol": None if protocol is None else protocol.name,
-            "amount": event.payment_amount,
-            "ticker": event.payment_symbol,
-            "usd": usd,
-        }
-        moment.rows.append_named("reserve_covers", {**moment.key, **row})
 
     def _agree_on_rate(self, moment: Moment, position: LeasePosition, air: int) -> None:
         rate = air - position.margin_rate
@@ -334,65 +286,6 @@ class Leases:
             protocol.decimals(protocol.lpn),
         )
 
-    def _count_opening(self, moment: Moment, position: LeasePosition, down_usd: int, loan_usd: int) -> None:
-        volume = down_usd + loan_usd
-        moment.today(openings=1, opened_usd=volume, opened_loans_usd=loan_usd)
-        moment.total("tx_value", usd=volume)
-        moment.total("opened_loans", usd=loan_usd)
-        moment.rows.add(
-            "asset_totals",
-            (position.protocol, position.asset),
-            moment.time,
-            openings=1,
-            loan=position.loan,
-            loan_usd=loan_usd,
-            downpayment_usd=down_usd,
-        )
-        moment.rows.add("accounts", (position.owner,), moment.time, openings=1, volume_usd=volume)
-        moment.active(position.owner)
-
-    def _count_settlement(
-        self, moment: Moment, position: LeasePosition, kind: str, payment: int, sold: int, principal: int
-    ) -> None:
-        if kind == "repay":
-            position.repayments += 1
-            position.repaid_usd += payment
-            position.last_repaid_at = moment.time
-            moment.today(repaid_usd=payment, closed_loans_usd=principal)
-            moment.total("tx_value", usd=payment)
-            moment.rows.add("accounts", (position.owner,), moment.time, volume_usd=payment)
-            moment.active(position.owner)
-        elif kind == "market-close":
-            position.market_closes += 1
-            position.closed_usd += sold
-            position.last_repaid_at = moment.time
-            moment.today(market_closed_usd=payment, closed_loans_usd=principal)
-            moment.total("tx_value", usd=payment)
-            moment.rows.add("accounts", (position.owner,), moment.time, volume_usd=sold)
-            moment.active(position.owner)
-        else:
-            position.liquidations += 1
-            position.liquidated_usd += payment
-            position.last_liquidated_at = moment.time
-            moment.today(liquidations=1, liquidated_usd=payment, closed_loans_usd=principal)
-
-    def _count_closing(self, moment: Moment, position: LeasePosition) -> None:
-        spent = (position.downpayment_usd or 0) + position.repaid_usd
-        pnl = (position.collected_usd or 0) - spent
-        position.realized_pnl_usd = pnl
-        figures = {f"band_{_band(pnl, spent)}": 1}
-        moment.rows.add(
-            "accounts", (position.owner,), moment.time, closings=1, wins=int(pnl > 0), realized_pnl_usd=pnl, **figures
-        )
-        moment.total("realized_pnl", usd=pnl)
-
-    def _tell_owner(self, moment: Moment, position: LeasePosition, kind: str, closes: bool) -> None:
-        data = {"position": position.lease}
-        if kind == "liquidation":
-            moment.notify(position.lease, "FullyLiquidated" if closes else "PartiallyLiquidated", position.owner, data)
-        elif closes:
-            moment.notify(position.lease, "Closed", position.owner, data)
-
     def _touch(self, moment: Moment, position: LeasePosition) -> None:
         position.updated_at, position.updated_height = moment.time, moment.height
         moment.dirty.positions.add(position.lease)
@@ -421,16 +314,3 @@ def _cause(event: events.Repay) -> dict[str, Any]:
     if not isinstance(event, events.Liquidation):
         return {}
     return {"cause": event.cause, "ltv": event.ltv, "ltv_healthy": event.ltv_healthy}
-
-
-def _band(pnl: int, spent: int) -> int:
-    """Which band of profit in percent of what was spent: <0, 0-50, 50-100, 100-300, above."""
-    if pnl < 0:
-        return 0
-    if spent == 0:
-        return 4 if pnl else 1
-    percent = pnl * 100 * USD_UNIT // spent
-    for band, limit in ((1, 50), (2, 100)):
-        if percent < limit * USD_UNIT:
-            return band
-    return 3 if percent <= 300 * USD_UNIT else 4

@@ -23,6 +23,7 @@ from leasehold.indexer.histories import Histories
 from leasehold.indexer.hours import hours_between, note_hour
 from leasehold.indexer.knowledge import LEASER, LPP, PROFIT, RESERVE
 from leasehold.indexer.lease_events import Leases
+from leasehold.indexer.lease_signals import LeaseSignals
 from leasehold.indexer.moment import Dirty, Moment
 from leasehold.indexer.pool_events import Pools
 from leasehold.indexer.tables import Rows, instant
@@ -60,6 +61,7 @@ class Projector:
     def __init__(self, world: World) -> None:
         self.world = world
         self.leases = Leases(world)
+        self.signals = LeaseSignals(world)
         self.pools = Pools(world)
         self.chain = ChainFacts(world)
         self.feeds = Feeds(world)
@@ -77,9 +79,9 @@ class Projector:
             events.ClosePosition: self.leases.settled,
             events.Liquidation: self.leases.settled,
             events.Close: self.leases.finished,
-            events.LiquidationWarning: self.leases.warned,
-            events.SlippageAnomaly: self.leases.refused_swap,
-            events.AutoClose: self.leases.auto_closed,
+            events.LiquidationWarning: self.signals.warned,
+            events.SlippageAnomaly: self.signals.refused_swap,
+            events.AutoClose: self.signals.auto_closed,
             events.Deposit: self.pools.deposited,
             events.Withdraw: self.pools.withdrew,
             events.Rewards: self.pools.rewarded,
@@ -239,7 +241,7 @@ class Projector:
         elif isinstance(content, events.Profit):
             self.pools.profited(moment, content, contract)
         elif isinstance(content, events.CoverLoss):
-            self.leases.covered(moment, content, self.world.knowledge.of(RESERVE, contract))
+            self.signals.covered(moment, content, self.world.knowledge.of(RESERVE, contract))
         else:
             handler = self._handlers.get(type(content))
             if handler is not None:

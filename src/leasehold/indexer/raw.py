@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import zstandard
 
-from leasehold.chain.client import wire
 from leasehold.chain.client.blocks import FetchedBlock
+from leasehold.chain.client.results import read_results
 
 VERSION = 1
 
@@ -34,5 +34,5 @@ def decompress(height: int, content: bytes) -> FetchedBlock:
     fields: list[Any] = msgspec.msgpack.decode(zstandard.ZstdDecompressor().decompress(content))
     version, time_ns, block_hash, previous, chain_id, proposer, txs, results = fields
     assert version == VERSION, f"raw block {height} has form {version}"
-    decoded = wire.BLOCK_RESULTS.decode(results)
+    decoded = read_results(results)
     return FetchedBlock(height, time_ns, block_hash, previous, chain_id, proposer, txs, decoded, results)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from leasehold.indexer.lease_events import _band
+from leasehold.indexer.lease_sums import band
 from leasehold.indexer.positions import LeasePosition, liquidation_price, opening_fee, valued
 from leasehold.indexer.tables import USD_UNIT
 
@@ -65,5 +65,5 @@ def test_profit_bands_have_no_holes() -> None:
     """Below zero, up to 50, up to 100, up to 300 percent inclusive, above."""
     spent = 100 * USD_UNIT
     cases = {-1: 0, 0: 1, 49: 1, 50: 2, 99: 2, 100: 3, 300: 3, 301: 4}
-    assert {percent: _band(percent * USD_UNIT, spent) for percent in cases} == cases
-    assert _band(0, 0) == 1
+    assert {percent: band(percent * USD_UNIT, spent) for percent in cases} == cases
+    assert band(0, 0) == 1

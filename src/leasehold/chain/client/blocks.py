@@ -8,6 +8,7 @@ import msgspec
 
 from leasehold.chain.client import wire
 from leasehold.chain.client.errors import ChainMismatch, HeightNotReached, NodeUnreachable, ResultsNotReady
+from leasehold.chain.client.results import read_results
 from leasehold.chain.client.rpc import Call, RpcNode
 from leasehold.core.clock import parse_rfc3339
 
@@ -43,7 +44,7 @@ def assemble(height: int, block_json: bytes, results_json: bytes, upstream: str)
     """A block from the two answers about it; refuses answers that speak of different heights."""
     try:
         answer = wire.BLOCK.decode(block_json)
-        results = wire.BLOCK_RESULTS.decode(results_json)
+        results = read_results(results_json)
         if answer.block is None:
             raise HeightNotReached(
                 f"height {height} has no block", height=height, latest=height - 1, rpc_code=0, upstream=upstream

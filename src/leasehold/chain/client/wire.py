@@ -37,6 +37,8 @@ class BlockResults(msgspec.Struct):
     height: str
     txs_results: list[TxResult] | None = None
     finalize_block_events: list[Event] | None = None
+    begin_block_events: list[Event] | None = None
+    end_block_events: list[Event] | None = None
 
 
 class BlockId(msgspec.Struct):
