@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import getpass
 import secrets
 from collections.abc import Awaitable, Callable
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from leasehold.cli import options
-from leasehold.cli.service import with_database
+from leasehold.cli.app_database import with_app_database
 
 if TYPE_CHECKING:
     from leasehold.app_api.admin.keystore import KeyStore
@@ -124,19 +123,11 @@ def _instant(at: datetime) -> str:
 
 
 def _with_store(ctx: click.Context, given: dict[str, Any], work: Callable[[KeyStore], Awaitable[T]]) -> T:
-    """What some work with the keys of the configured database, or of the home's, gives."""
+    """What some work with the stored keys gives."""
     from leasehold.app_api.admin.keystore import KeyStore
-    from leasehold.app_api.service import SCHEMA
     from leasehold.core.clock import SystemClock
-    from leasehold.storage import migrations, pool
 
-    invocation = options.invocation(ctx, given)
-
-    async def run(settings: Any) -> T:
-        primary = settings.database.primary_url or settings.database.url
-        await migrations.apply(primary, schema=SCHEMA, migrations=migrations.of_package("leasehold.app_api"))
-        async with pool.opened(settings.database, service="admin") as database:
-            return await work(KeyStore(database, SystemClock(), f"{getpass.getuser()} at the command line"))
-
-    with with_database(invocation.load().settings, invocation.home) as settings:
-        return asyncio.run(run(settings))
+    who = f"{getpass.getuser()} at the command line"
+    return with_app_database(
+        options.invocation(ctx, given), "admin", lambda database: work(KeyStore(database, SystemClock(), who))
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from leasehold.cli import options
-from leasehold.cli.service import with_database
+from leasehold.cli.app_database import with_app_database
 
 if TYPE_CHECKING:
     from leasehold.app_api.gating.store import GatedStore
@@ -78,18 +77,7 @@ def check_command(folder: Path) -> None:
 
 
 def _with_store(ctx: click.Context, given: dict[str, Any], work: Callable[[GatedStore], Awaitable[T]]) -> T:
-    """What some work with the configuration of the configured database, or of the home's, gives."""
+    """What some work with the stored configuration gives."""
     from leasehold.app_api.gating.store import GatedStore
-    from leasehold.app_api.service import SCHEMA
-    from leasehold.storage import migrations, pool
 
-    invocation = options.invocation(ctx, given)
-
-    async def run(settings: Any) -> T:
-        primary = settings.database.primary_url or settings.database.url
-        await migrations.apply(primary, schema=SCHEMA, migrations=migrations.of_package("leasehold.app_api"))
-        async with pool.opened(settings.database, service="gated") as database:
-            return await work(GatedStore(database))
-
-    with with_database(invocation.load().settings, invocation.home) as settings:
-        return asyncio.run(run(settings))
+    return with_app_database(options.invocation(ctx, given), "gated", lambda database: work(GatedStore(database)))
