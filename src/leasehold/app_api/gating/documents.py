@@ -190,7 +190,7 @@ class GatedConfig(msgspec.Struct, frozen=True):
 def checked(name: str, content: Any) -> Any:
     """A document as its type; InvalidInput names the field that is wrong."""
     if name == CURRENCY_DISPLAY:
-        currencies = {key: _converted(f"{name}.{key}", one, CurrencyDisplay) for key, one in _members(name, content)}
+        currencies = {key: converted(f"{name}.{key}", one, CurrencyDisplay) for key, one in _members(name, content)}
         for ticker in currencies:
             _require(bool(ticker) and "@" not in ticker, name, ticker, "is a plain ticker, without a protocol")
         return currencies
@@ -207,19 +207,19 @@ def checked(name: str, content: Any) -> Any:
             # One by one first, because a complaint about the whole does not say which entry it is about.
             for protocol, ranges in _members(f"{name}.downpayment_ranges", content.get("downpayment_ranges", {})):
                 for ticker, bounds in _members(f"{name}.downpayment_ranges.{protocol}", ranges):
-                    _converted(f"{name}.downpayment_ranges.{protocol}.{ticker}", bounds, DownpaymentRange)
-        rules = _converted(name, content, LeaseRules)
+                    converted(f"{name}.downpayment_ranges.{protocol}.{ticker}", bounds, DownpaymentRange)
+        rules = converted(name, content, LeaseRules)
         for protocol, ranges in rules.downpayment_ranges.items():
             for ticker, bounds in ranges.items():
                 place = f"downpayment_ranges.{protocol}.{ticker}"
                 _require(bounds.min <= bounds.max, name, f"{place}.min", "is above max")
         return rules
     if name == SWAP_SETTINGS:
-        swap = _converted(name, content, SwapSettings)
+        swap = converted(name, content, SwapSettings)
         _require(swap.timeoutSeconds.isdecimal(), name, "timeoutSeconds", "must be digits")
         return swap
     if name == UI_SETTINGS:
-        return _converted(name, content, UiSettings)
+        return converted(name, content, UiSettings)
     raise InvalidInput(f"there is no document {name!r}; there are {', '.join(NAMES)}", field="name")
 
 
@@ -251,11 +251,12 @@ def _network(place: str, content: Any) -> Network:
         if content["chain_type"] not in ("cosmos", "svm"):
             raise InvalidInput(f"{place}.chain_type is cosmos or svm", field=f"{place}.chain_type")
     kind: Any = Network
-    found: Network = _converted(place, content, kind)
+    found: Network = converted(place, content, kind)
     return found
 
 
-def _converted(name: str, content: Any, kind: type[T]) -> T:
+def converted(name: str, content: Any, kind: type[T]) -> T:
+    """Content as a type; InvalidInput names the field that is wrong."""
     try:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as error:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -29,6 +29,17 @@ class Locale:
     is_source: bool
     is_active: bool
     content: Any
+
+
+class _Language(msgspec.Struct):
+    key: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9-]{1,5}$")]
+    label: str = ""
+    is_source: bool = False
+    is_active: bool = True
+
+
+class _Languages(msgspec.Struct):
+    languages: list[_Language]
 
 
 class GatedStore:
@@ -124,11 +135,13 @@ def read_folder(folder: Path) -> tuple[dict[str, Any], list[Locale]]:
     languages = folder / "locales" / f"{_LANGUAGES}.json"
     if not languages.exists():
         return found, []
+    listed = documents.converted(f"locales/{_LANGUAGES}", _json(languages), _Languages).languages
     locales = []
-    for entry in _json(languages)["languages"]:
-        path = folder / "locales" / f"{entry['key']}.json"
-        label, source = entry.get("label", entry["key"]), entry.get("is_source", False)
-        locales.append(Locale(entry["key"], label, source, entry["is_active"], _json(path) if path.exists() else {}))
+    for one in listed:
+        path = folder / "locales" / f"{one.key}.json"
+        place = f"locales/{one.key}"
+        content = documents.converted(place, _json(path), dict[str, Any]) if path.exists() else {}
+        locales.append(Locale(one.key, one.label or one.key, one.is_source, one.is_active, content))
     return found, locales
 
 
