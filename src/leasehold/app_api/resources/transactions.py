@@ -89,7 +89,7 @@ def _receive(message: Any) -> Decoded:
 
 TRANSFER = "/ibc.applications.transfer.v1.MsgTransfer"
 RECEIVE = "/ibc.core.channel.v1.MsgRecvPacket"
-# The types a user starts, exactly the nine that clients know; everything else in the index is the machinery around them.
+# The nine types a user starts, as clients know them; everything else in the index is the machinery around them.
 DECODERS: dict[str, Callable[[Any], Decoded]] = {
     "/cosmos.bank.v1beta1.MsgSend": _send,
     TRANSFER: _transfer,
