@@ -15,7 +15,7 @@ import pytest
 from tests.conformance.conftest import JS
 from tests.end_to_end.builder_client import IDENTITY, LIVE, Client, ready
 from tests.end_to_end.builder_lives import cast, deposit_life, lease_life, proposed, stake_life
-from tests.end_to_end.conftest import Stack
+from tests.end_to_end.conftest import Stack, living
 
 from leasehold.devnet.genesis.document import named_accounts
 
@@ -74,13 +74,8 @@ def bundled(node_modules: Path, folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A stack whose keepers feed prices and relay packets."""
-    running = Stack(tmp_path_factory.mktemp("foreign"), *LIVE)
-    try:
-        running.wait_for("all ready")
+    with living(tmp_path_factory.mktemp("foreign"), *LIVE) as running:
         yield running
-    finally:
-        if running.process.poll() is None:
-            running.stop()
 
 
 @pytest.fixture(scope="module")

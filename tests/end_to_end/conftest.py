@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -98,12 +99,19 @@ def _free_ports(count: int) -> list[int]:
     return ports
 
 
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    running = Stack(tmp_path_factory.mktemp("stack"))
+@contextmanager
+def living(home: Path, *settings: str) -> Iterator[Stack]:
+    """A stack that is ready, stopped with the block."""
+    running = Stack(home, *settings)
     try:
         running.wait_for("all ready")
         yield running
     finally:
         if running.process.poll() is None:
             running.stop()
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    with living(tmp_path_factory.mktemp("stack")) as running:
+        yield running

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 from tests.end_to_end.builder_client import IDENTITY, LIVE, PROTOCOL, Client, ask, ready
 from tests.end_to_end.builder_lives import cast, deposit_life, lease_life, proposed, stake_life
-from tests.end_to_end.conftest import Stack
+from tests.end_to_end.conftest import Stack, living
 
 from leasehold.core.addresses import encode
 
@@ -19,13 +19,8 @@ from leasehold.core.addresses import encode
 @pytest.fixture(scope="module")
 def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A stack whose keepers feed prices and relay packets."""
-    running = Stack(tmp_path_factory.mktemp("market"), *LIVE)
-    try:
-        running.wait_for("all ready")
+    with living(tmp_path_factory.mktemp("market"), *LIVE) as running:
         yield running
-    finally:
-        if running.process.poll() is None:
-            running.stop()
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ from tests.end_to_end.builder_client import (
     until,
 )
 from tests.end_to_end.builder_lives import open_one
-from tests.end_to_end.conftest import Stack
+from tests.end_to_end.conftest import Stack, living
 from tests.end_to_end.route_samples import MINT, SVM_PROTOCOL, SvmWallet, browser, facts_of, reads, writes
 
 from leasehold.app_api.admin.keys import hashed
@@ -50,18 +50,10 @@ SECRETS = {
 def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A stack whose keepers feed prices and relay packets, with an operator and a messaging secret."""
     operator = hashed("operator", KEY, cost=2**4).text()
-    running = Stack(
-        tmp_path_factory.mktemp("upstreams"),
-        *LIVE,
-        f"app_api.admin_keys={operator}",
-        *(f"{name}={value}" for name, value in SECRETS.items()),
-    )
-    try:
-        running.wait_for("all ready")
+    secrets = (f"{name}={value}" for name, value in SECRETS.items())
+    home = tmp_path_factory.mktemp("upstreams")
+    with living(home, *LIVE, f"app_api.admin_keys={operator}", *secrets) as running:
         yield running
-    finally:
-        if running.process.poll() is None:
-            running.stop()
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,12 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from leasehold.app_api.upstreams.transport import Transport
+from leasehold.chain.svm.addresses import address_bytes
+from leasehold.core.addresses import InvalidAddress
 from leasehold.core.errors import NotReady
 
 T = TypeVar("T")
 _CONFIRMED = "confirmed"
-_ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 class _Answer(msgspec.Struct, Generic[T]):
@@ -90,22 +91,25 @@ class SvmNode:
         return found
 
     async def _call(self, method: str, params: list[Any], kind: Any) -> Any:
-        body = {"id": 1, "jsonrpc": "2.0", "method": method, "params": params}
-        answer = await self.transport.ask("POST", "", body=body, again=True)
-        if not answer.good:
-            raise self.transport.fail(f"{method}: {self.transport.refused(answer).message.partition(': ')[2]}")
-        found = self.transport.decode(answer.body, _Answer[kind], method)
-        if found.result is None:
-            raise self.transport.fail(f"{method}: refused")
-        return found.result
+        return await call(self.transport, method, params, kind)
+
+
+async def call(transport: Transport, method: str, params: list[Any], kind: Any) -> Any:
+    """The result of a method; every one asked here changes nothing, so a busy node is asked again."""
+    body = {"id": 1, "jsonrpc": "2.0", "method": method, "params": params}
+    answer = await transport.ask("POST", "", body=body, again=True)
+    if not answer.good:
+        raise transport.fail(f"{method}: {transport.refused(answer).message.partition(': ')[2]}")
+    found = transport.decode(answer.body, _Answer[kind], method)
+    if found.result is None:
+        raise transport.fail(f"{method}: refused")
+    return found.result
 
 
 def is_svm_address(text: str) -> bool:
     """Whether a text is base58 of exactly 32 bytes."""
-    if not 32 <= len(text) <= 44 or any(char not in _ALPHABET for char in text):
+    try:
+        address_bytes(text)
+    except InvalidAddress:
         return False
-    number = 0
-    for char in text:
-        number = number * 58 + _ALPHABET.index(char)
-    zeros = len(text) - len(text.lstrip("1"))
-    return zeros + (number.bit_length() + 7) // 8 == 32
+    return True

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import msgspec
 
+from leasehold.app_api.upstreams.svm import call
 from leasehold.app_api.upstreams.transport import Transport
 
-T = TypeVar("T")
 _CONFIRMED = "confirmed"
-
-
-class _Answer(msgspec.Struct, Generic[T]):
-    result: T | None = None
-    error: dict[str, Any] | None = None
 
 
 class _Hash(msgspec.Struct):
@@ -40,18 +35,6 @@ class _Account(msgspec.Struct):
 
 class _AccountInfo(msgspec.Struct):
     value: _Account | None = None
-
-
-async def call(transport: Transport, method: str, params: list[Any], kind: Any) -> Any:
-    """The result of a method; every one asked here changes nothing, so a busy node is asked again."""
-    body = {"id": 1, "jsonrpc": "2.0", "method": method, "params": params}
-    answer = await transport.ask("POST", "", body=body, again=True)
-    if not answer.good:
-        raise transport.fail(f"{method}: {transport.refused(answer).message.partition(': ')[2]}")
-    found = transport.decode(answer.body, _Answer[kind], method)
-    if found.result is None:
-        raise transport.fail(f"{method}: refused")
-    return found.result
 
 
 async def latest_blockhash(transport: Transport) -> str:
