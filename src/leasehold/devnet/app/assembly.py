@@ -20,7 +20,8 @@ from leasehold.devnet.modules.evidence import Evidence
 from leasehold.devnet.modules.feegrant import Feegrant
 from leasehold.devnet.modules.gov import Gov
 from leasehold.devnet.modules.ibc import Ibc
-from leasehold.devnet.modules.interchain import ContractManager, Feerefunder, InterchainAccounts, InterchainTransactions
+from leasehold.devnet.modules.interchain import ContractManager, Feerefunder, InterchainTransactions
+from leasehold.devnet.modules.interchain_accounts import InterchainAccounts
 from leasehold.devnet.modules.mint import Mint
 from leasehold.devnet.modules.params import Params
 from leasehold.devnet.modules.slashing import Slashing

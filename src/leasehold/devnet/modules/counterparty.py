@@ -35,8 +35,8 @@ _HELD = b"counterparty/held/"
 _FAILURE = b"counterparty/failure/"
 _NETWORKS = b"counterparty/networks"
 
-UNKNOWN_PACKET = Kind("channel", 11, "packet commitment not found")
-INVALID_PACKET = Kind("channel", 7, "invalid packet")
+UNKNOWN_PACKET = Kind("channel", 20, "packet commitment not found")
+INVALID_PACKET = Kind("channel", 13, "invalid packet")
 UNKNOWN_CHANNEL = Kind("channel", 3, "channel not found")
 _SUCCESS = 2
 # What the other chain answers to a transfer that does nothing else.

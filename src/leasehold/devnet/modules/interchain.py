@@ -9,8 +9,6 @@ from leasehold.devnet.app.errors import INVALID_REQUEST, ChainError, Kind, Plain
 from leasehold.devnet.app.module import Module, answers, handles
 from leasehold.devnet.app.pagination import page_of
 
-_ICA_HOST = "ibc.applications.interchain_accounts.host.v1."
-_ICA_CONTROLLER = "ibc.applications.interchain_accounts.controller.v1."
 _OWN_TXS = "{ns}.interchaintxs.v1."
 _FEES = "{ns}.feerefunder."
 _MANAGER = "{ns}.contractmanager."
@@ -191,38 +189,3 @@ class ContractManager(_Parameters):
                 f"and failureId = {request.failure_id}: key not found",
             )
         return self.new(_MANAGER + "QueryAddressFailureResponse", failures=found)
-
-
-class InterchainAccounts(Module):
-    """Accounts on other chains."""
-
-    name = "interchainaccounts"
-
-    def init_genesis(self, ctx: Context, state: dict[str, Any]) -> None:
-        controller = state.get("controller_genesis_state", {}).get("params", {"controller_enabled": True})
-        host = state.get("host_genesis_state", {}).get("params", {"host_enabled": True, "allow_messages": ["*"]})
-        for key, name, document in (
-            (b"interchainaccounts/controller", _ICA_CONTROLLER, controller),
-            (b"interchainaccounts/host", _ICA_HOST, host),
-        ):
-            ctx.store.set(key, self.from_json(name + "Params", document).SerializeToString())
-
-    @answers(_ICA_CONTROLLER + "Query/Params")
-    def query_controller_params(self, ctx: Context, request: Any) -> Any:
-        params = self.read(ctx, b"interchainaccounts/controller", _ICA_CONTROLLER + "Params")
-        return self.new(_ICA_CONTROLLER + "QueryParamsResponse", params=params)
-
-    @answers(_ICA_HOST + "Query/Params")
-    def query_host_params(self, ctx: Context, request: Any) -> Any:
-        params = self.read(ctx, b"interchainaccounts/host", _ICA_HOST + "Params")
-        return self.new(_ICA_HOST + "QueryParamsResponse", params=params)
-
-    @answers(_ICA_CONTROLLER + "Query/InterchainAccount")
-    def query_account(self, ctx: Context, request: Any) -> Any:
-        if not request.owner:
-            text = (
-                "failed to generate portID from owner address: owner address cannot be empty: invalid account address"
-            )
-            raise StatusError(Status.INVALID_ARGUMENT, text)
-        text = f"failed to retrieve account address for icacontroller-{request.owner} on connection "
-        raise StatusError(Status.NOT_FOUND, text + request.connection_id)

@@ -29,14 +29,18 @@ class Upgrade(Module):
     @handles(_PACKAGE + "MsgSoftwareUpgrade")
     def handle_upgrade(self, ctx: Context, msg: Any) -> Any:
         self.modules.gov.require_authority(msg.authority)
-        if not msg.plan.name:
-            raise INVALID_REQUEST("name cannot be empty")
-        if msg.plan.height <= 0:
-            raise INVALID_REQUEST("height must be greater than 0")
-        if msg.plan.height < ctx.block.height:
-            raise INVALID_REQUEST("upgrade cannot be scheduled in the past")
-        ctx.store.set(_PLAN, msg.plan.SerializeToString())
+        self.schedule(ctx, msg.plan)
         return self.new(_PACKAGE + "MsgSoftwareUpgradeResponse")
+
+    def schedule(self, ctx: Context, plan: Any) -> None:
+        """Keep a plan, if it makes sense."""
+        if not plan.name:
+            raise INVALID_REQUEST("name cannot be empty")
+        if plan.height <= 0:
+            raise INVALID_REQUEST("height must be greater than 0")
+        if plan.height < ctx.block.height:
+            raise INVALID_REQUEST("upgrade cannot be scheduled in the past")
+        ctx.store.set(_PLAN, plan.SerializeToString())
 
     @handles(_PACKAGE + "MsgCancelUpgrade")
     def handle_cancel(self, ctx: Context, msg: Any) -> Any:

@@ -7,6 +7,7 @@ import re
 from leasehold.devnet.app.errors import ChainError, Kind, Status, StatusError
 
 _ALLOWED = re.compile(r"[a-zA-Z0-9._+\-#\[\]<>]+")
+_NUMBERED = re.compile(r"(.+)-(0|[1-9][0-9]{0,19})")
 _LENGTHS = {"port": (2, 128), "channel": (8, 64), "connection": (10, 64), "client": (4, 64)}
 
 INVALID_IDENTIFIER = Kind("host", 2, "invalid identifier")
@@ -37,6 +38,11 @@ def check_queried(kind: str, text: str) -> None:
         check(kind, text)
     except ChainError as error:
         raise StatusError(Status.INVALID_ARGUMENT, error.log) from None
+
+
+def is_numbered_client(text: str) -> bool:
+    """Whether a client's name is its kind and a number."""
+    return _NUMBERED.fullmatch(text) is not None
 
 
 def revision(chain_id: str) -> int:

@@ -9,15 +9,15 @@ from leasehold.devnet.app.errors import Status, StatusError
 from leasehold.devnet.app.module import answers
 from leasehold.devnet.app.pagination import Page
 from leasehold.devnet.modules.ibc.identifiers import check_queried
-from leasehold.devnet.modules.ibc.second_version import SecondVersion
-from leasehold.devnet.modules.ibc.tables import CLIENT_V1, CONNECTION_V1, LOCALHOST_CLIENT
+from leasehold.devnet.modules.ibc.packets_v2 import PacketsV2
+from leasehold.devnet.modules.ibc.tables import CLIENT_V1, CONNECTION_V1
 
 _CLIENT = CLIENT_V1 + "Query/"
 _CONNECTION = CONNECTION_V1 + "Query/"
 _NAMED = "connection-id: {}"
 
 
-class Ibc(SecondVersion):
+class Ibc(PacketsV2):
     """Reads of IBC core."""
 
     # Connections.
@@ -111,8 +111,7 @@ class Ibc(SecondVersion):
     @answers(_CLIENT + "ClientStatus")
     def query_client_status(self, ctx: Context, request: Any) -> Any:
         check_queried("client", request.client_id)
-        known = request.client_id == LOCALHOST_CLIENT or self.client(ctx, request.client_id) is not None
-        status = "Active" if known else "Unknown"
+        status = self.client_status(ctx, request.client_id)
         return self.new(CLIENT_V1 + "QueryClientStatusResponse", status=status)
 
     @answers(_CLIENT + "VerifyMembership")
@@ -138,7 +137,7 @@ class Ibc(SecondVersion):
     @answers(_CLIENT + "ClientCreator")
     def query_client_creator(self, ctx: Context, request: Any) -> Any:
         check_queried("client", request.client_id)
-        return self.new(CLIENT_V1 + "QueryClientCreatorResponse")
+        return self.new(CLIENT_V1 + "QueryClientCreatorResponse", creator=self.client_creator(ctx, request.client_id))
 
     @answers(_CLIENT + "ConsensusStates")
     def query_consensus_states(self, ctx: Context, request: Any) -> Any:

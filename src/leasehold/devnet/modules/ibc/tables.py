@@ -40,20 +40,34 @@ class Tables(Module):
         ctx.store.set(_CONNECTION_PARAMS, params.SerializeToString())
         for entry in clients.get("clients", []):
             client = self.from_json(CLIENT_V1 + "IdentifiedClientState", entry)
-            ctx.store.set(_CLIENT + client.client_id.encode(), client.SerializeToString())
+            self.save_client(ctx, client.client_id, client.client_state)
         for entry in connections.get("connections", []):
-            connection = self.from_json(CONNECTION_V1 + "IdentifiedConnection", entry)
-            ctx.store.set(_CONNECTION + connection.id.encode(), connection.SerializeToString())
+            self.save_connection(ctx, self.from_json(CONNECTION_V1 + "IdentifiedConnection", entry))
         for entry in channels.get("channels", []):
-            channel = self.from_json(CHANNEL_V1 + "IdentifiedChannel", entry)
-            key = f"{channel.port_id}/{channel.channel_id}".encode()
-            ctx.store.set(_CHANNEL + key, channel.SerializeToString())
+            self.save_channel(ctx, self.from_json(CHANNEL_V1 + "IdentifiedChannel", entry))
 
     def client_params(self, ctx: Context) -> Any:
         return self.read(ctx, _CLIENT_PARAMS, CLIENT_V1 + "Params")
 
     def connection_params(self, ctx: Context) -> Any:
         return self.read(ctx, _CONNECTION_PARAMS, CONNECTION_V1 + "Params")
+
+    def set_client_params(self, ctx: Context, params: Any) -> None:
+        ctx.store.set(_CLIENT_PARAMS, params.SerializeToString())
+
+    def set_connection_params(self, ctx: Context, params: Any) -> None:
+        ctx.store.set(_CONNECTION_PARAMS, params.SerializeToString())
+
+    def save_client(self, ctx: Context, client_id: str, state: Any) -> None:
+        client = self.new(CLIENT_V1 + "IdentifiedClientState", client_id=client_id, client_state=state)
+        ctx.store.set(_CLIENT + client_id.encode(), client.SerializeToString())
+
+    def save_connection(self, ctx: Context, connection: Any) -> None:
+        ctx.store.set(_CONNECTION + connection.id.encode(), connection.SerializeToString())
+
+    def save_channel(self, ctx: Context, channel: Any) -> None:
+        key = f"{channel.port_id}/{channel.channel_id}".encode()
+        ctx.store.set(_CHANNEL + key, channel.SerializeToString())
 
     def own_height(self, ctx: Context) -> Any:
         """This chain's height as IBC writes it."""
