@@ -48,11 +48,12 @@ class Desk:
         newest = self.journal.newest
         if key.topic == PRICES:
             shown = [self.prices] if self.prices is not None else []
-            seq = self.prices.seq if self.prices is not None else -1
+            seq = self.prices.seq if self.prices is not None else 0
             return Passage(shown, seq, self.height, utc(newest.time_ns) if newest else "")
         if key.topic not in (LEASES, EARN, BALANCES):
             found = await self.trackers.look(key)
-            return Passage([found] if found else [], found.seq if found else -1, self.height)
+            time = utc(newest.time_ns) if newest else ""
+            return Passage([found] if found else [], found.seq if found else 0, self.height, time)
         if newest is None:
             raise NotReady("Blocks not yet available")
         moment = self.moment(newest)

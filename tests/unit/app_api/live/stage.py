@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
+import aiohttp
 from aiohttp import web
 from tests.unit.app_api.conftest import CONTRACTS, LONG, World, contract, opened, served, settings_for
 
@@ -40,6 +41,7 @@ class MovingWorld(World):
     def __init__(self) -> None:
         super().__init__()
         self.oldest = 1
+        self.outcome: dict[str, Any] = {"code": 0}
         self.events: dict[int, list[dict[str, Any]]] = {}
         self.values: dict[Any, list[tuple[int, Any]]] = {}
         self._pending: list[dict[str, Any]] = []
@@ -153,7 +155,7 @@ class MovingWorld(World):
                 "id": call["id"],
                 "result": {"block_id": {"hash": ""}, "block": {"header": header, "data": {"txs": ["AA=="]}}},
             }
-        outcome = {"code": 0, "events": self.events.get(height, [])}
+        outcome = {**self.outcome, "events": self.events.get(height, [])}
         return {"id": call["id"], "result": {"height": str(height), "txs_results": [outcome]}}
 
 
@@ -218,3 +220,22 @@ async def live_service(world: World, database: str, *, count: int = 1, **app_api
                 await graphs[0].settled()
             found.append(Served(running.url, app, live, graphs[0], running, metrics))
         yield found
+
+
+class Talk:
+    """A client that takes messages one by one."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self.socket = socket
+
+    async def say(self, **message: Any) -> None:
+        await self.socket.send_str(json.dumps(message))
+
+    async def hear(self, kind: str) -> dict[str, Any]:
+        """The next message of a type; what comes before it is passed over."""
+        async with asyncio.timeout(10):
+            while True:
+                message = json.loads(await self.socket.receive_str())
+                if message["type"] == kind:
+                    found: dict[str, Any] = message
+                    return found

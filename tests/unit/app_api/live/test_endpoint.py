@@ -10,32 +10,13 @@ from typing import Any
 import aiohttp
 import pytest
 from tests.unit.app_api.conftest import CONTRACTS, LONG, OWNER, STRANGER, price
-from tests.unit.app_api.live.stage import MovingWorld, Served, live_service
+from tests.unit.app_api.live.stage import MovingWorld, Served, Talk, live_service
 
 from leasehold.app_api import service
 from leasehold.app_api.live.asyncapi import DOCUMENT, document
 from leasehold.app_api.live.messages import SERVER
 from leasehold.app_api.live.sequence import last_of, place
 from leasehold.serving import sockets
-
-
-class Talk:
-    """A client that takes messages one by one."""
-
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
-        self.socket = socket
-
-    async def say(self, **message: Any) -> None:
-        await self.socket.send_str(json.dumps(message))
-
-    async def hear(self, kind: str) -> dict[str, Any]:
-        """The next message of a type; what comes before it is passed over."""
-        async with asyncio.timeout(10):
-            while True:
-                message = json.loads(await self.socket.receive_str())
-                if message["type"] == kind:
-                    found: dict[str, Any] = message
-                    return found
 
 
 @pytest.fixture
