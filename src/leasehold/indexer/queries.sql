@@ -137,7 +137,15 @@ SELECT count(*) FROM {schema}.quarantine WHERE resolved_at IS NULL;
 
 -- The last height before an instant.
 -- name: height_before
-SELECT max(height) FROM {schema}.blocks WHERE time < %s;
+WITH RECURSIVE search AS (
+    SELECT first_height AS low, height + 1 AS high FROM {schema}.cursor
+    UNION ALL
+    SELECT CASE WHEN b.time < %s THEN b.height + 1 ELSE s.low END,
+        CASE WHEN b.time < %s THEN s.high ELSE b.height END
+    FROM search s JOIN {schema}.blocks b ON b.height = (s.low + s.high) / 2
+    WHERE s.low < s.high
+)
+SELECT max(s.low - 1) FROM search s, {schema}.cursor c WHERE s.low >= s.high AND s.low > c.first_height;
 
 -- First height whose raw block is kept.
 -- name: first_raw

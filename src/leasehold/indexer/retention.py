@@ -25,7 +25,8 @@ async def prune(url: str, *, days: int, now: datetime, schema: str = SCHEMA) -> 
     if days <= 0:
         return 0
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
-        ((last,),) = await _fetch(connection, "height_before", schema, (now - timedelta(days=days),))
+        oldest = now - timedelta(days=days)
+        ((last,),) = await _fetch(connection, "height_before", schema, (oldest, oldest))
         if last is None:
             return 0
         for table in RAW:
