@@ -71,6 +71,7 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Upstreams]:
         lcd = Lcd(await chain(settings.chain.lcd_url or settings.url("lcd")))
         svm = await chain(url_of(settings, app.svm_url, "/svm"), "solana")
         svm.unconfigured = unconfigured
+        svm.breaker = Breaker(clock.monotonic)
         referral = await service(
             "Referral", url_of(settings, app.referral_url, "/referral"), _bearer(app.referral_token)
         )

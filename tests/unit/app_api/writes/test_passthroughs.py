@@ -304,11 +304,20 @@ def test_a_breaker_opens_tries_one_and_closes() -> None:
     assert breaker.allows()
 
 
-async def test_a_dead_upstream_is_left_alone(stage: Stage) -> None:
-    """Once a service has not answered often enough, callers are told at once."""
-    transport = stage.app.upstreams.swap.transport
-    transport.base = "http://127.0.0.1:9"
+@pytest.mark.parametrize(
+    ("name", "method", "path", "body"),
+    [
+        ("swap", "POST", "/api/swap/track", {"chain_id": "x", "tx_hash": "A"}),
+        ("referral", "POST", "/api/referral/register", {"wallet_address": WALLET}),
+        ("payments", "POST", "/api/zero-interest/payments", PAYMENT),
+        ("data", "POST", "/api/etl/subscribe", {"address": WALLET}),
+        ("svm", "GET", "/api/solana/transfer-params", None),
+    ],
+)
+async def test_a_dead_upstream_is_left_alone(stage: Stage, name: str, method: str, path: str, body: Any) -> None:
+    """Once a service has not answered often enough, callers are told at once, whichever service it is."""
+    getattr(stage.app.upstreams, name).transport.base = "http://127.0.0.1:9"
     for _ in range(6):
-        status, answer = await stage.send("/api/swap/track", {"chain_id": "x", "tx_hash": "A"})
+        status, answer = await stage.send(path, body, method=method)
         assert status == 502
     assert "left alone" in answer["error"]["message"]
