@@ -7,29 +7,32 @@ from typing import Any
 import msgspec
 
 from leasehold.app_api.live import messages, topics
+from leasehold.app_api.live.views import ALWAYS
+from leasehold.app_api.resources.lease_views import LeaseInfo
 
 DOCUMENT = "/api/asyncapi.json"
-_PARAMETERS: dict[str, dict[str, Any]] = {
-    topics.PRICES: {},
-    topics.BALANCES: {
-        "address": {"type": "string"},
-        "addresses": {"type": "array", "items": {"type": "string"}, "maxItems": topics.MAX_ADDRESSES},
-    },
-    topics.LEASES: {"address": {"type": "string"}},
-    topics.EARN: {"address": {"type": "string"}},
-    topics.TX_STATUS: {"hash": {"type": "string"}, "chain_id": {"type": "string"}},
-    topics.SKIP_TX: {"tx_hash": {"type": "string"}, "source_chain": {"type": "string"}},
-    topics.TRANSFER: {
-        "id": {"type": "string", "format": "uuid"},
-        "tx_hash": {"type": "string"},
-        "source_chain": {"type": "string"},
-    },
+_TEXT = {"type": "string", "maxLength": topics.MAX_PARAMETER}
+_LIST = {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": topics.MAX_ADDRESSES}
+# By topic, each way to say what it is about: all of these members.
+_PARAMETERS: dict[str, tuple[dict[str, dict[str, Any]], ...]] = {
+    topics.PRICES: ({},),
+    topics.BALANCES: ({"address": _TEXT}, {"addresses": _LIST}),
+    topics.LEASES: ({"address": _TEXT},),
+    topics.EARN: ({"address": _TEXT},),
+    topics.TX_STATUS: ({"hash": _TEXT, "chain_id": _TEXT},),
+    topics.SKIP_TX: ({"tx_hash": _TEXT, "source_chain": _TEXT},),
+    topics.TRANSFER: ({"id": {"type": "string", "format": "uuid"}}, {"tx_hash": _TEXT, "source_chain": _TEXT}),
 }
 
 
 def document() -> dict[str, Any]:
     """AsyncAPI 3.0: one channel, what a client sends and what it receives."""
-    _, schemas = msgspec.json.schema_components(messages.SERVER, ref_template="#/components/schemas/{name}")
+    kinds = (*messages.SERVER, LeaseInfo)
+    _, schemas = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+    schemas["LeaseUpdate"]["properties"]["lease"] = {"$ref": "#/components/schemas/LeaseInfo"}
+    for name in ALWAYS:
+        shown = schemas["LeaseInfo"]["properties"]
+        shown[name] = {"anyOf": [shown[name], {"type": "null"}]}
     sent = {
         "subscribe": _client("subscribe", "Follow a topic; answered by `subscribed`, a snapshot and pushes."),
         "unsubscribe": _client("unsubscribe", "Stop following a topic; repeat the parameters of `subscribe`."),
@@ -75,17 +78,23 @@ def document() -> dict[str, Any]:
 
 
 def _client(kind: str, summary: str, *, seq: bool = False) -> dict[str, Any]:
-    """A message of a client: one alternative per topic, parameters beside the topic."""
+    """A message of a client: an alternative per topic and way to say what it is about, parameters beside the topic."""
     place = {"seq": {"type": "integer", "minimum": 0}} if seq else {}
     alternatives = [
         {
             "type": "object",
-            "properties": {"type": {"const": kind}, "topic": {"const": topic}, **parameters, **place},
-            "required": ["type", "topic", *place],
+            "properties": {
+                "type": {"const": kind},
+                "topic": {"enum": [topic, *topics.aliases_of(topic)]},
+                **parameters,
+                **place,
+            },
+            "required": ["type", "topic", *parameters, *place],
         }
-        for topic, parameters in _PARAMETERS.items()
+        for topic, ways in _PARAMETERS.items()
+        for parameters in ways
     ]
-    return {"summary": summary, "payload": {"oneOf": alternatives}}
+    return {"summary": summary, "payload": {"anyOf": alternatives}}
 
 
 def _operation(action: str, named: dict[str, Any]) -> dict[str, Any]:

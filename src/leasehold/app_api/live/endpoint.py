@@ -100,6 +100,7 @@ class Live:
     def limits(self) -> messages.Limits:
         """What a connection is told it may do."""
         return messages.Limits(
+            connections_per_client=self.hub.per_client,
             subscriptions=self._rules.subscriptions,
             addresses_per_subscription=MAX_ADDRESSES,
             message_bytes=sockets.MESSAGE_BYTES,

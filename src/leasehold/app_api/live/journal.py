@@ -23,7 +23,7 @@ from leasehold.core.clock import NANOSECONDS
 
 # Clients are promised ten minutes; a little more lets one that reconnects slowly in as well.
 REPLAY_SECONDS = 900
-MOST_BLOCKS = 4096
+MOST_BLOCKS = 10_000
 BATCH = 16
 _CONTRACT_EVENTS = frozenset(("wasm", "execute", "instantiate", "reply", "sudo", "migrate"))
 _CONTRACT_NAMES = frozenset(("_contract_address", "contract_address"))

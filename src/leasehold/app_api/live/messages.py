@@ -31,6 +31,7 @@ class Server(msgspec.Struct, tag_field="type", omit_defaults=True, kw_only=True)
 class Limits(msgspec.Struct):
     """What a connection may do; times in seconds, sizes in bytes."""
 
+    connections_per_client: int
     subscriptions: int
     addresses_per_subscription: int
     message_bytes: int

@@ -97,6 +97,11 @@ def canonical(topic: str) -> str:
     return _ALIASES.get(topic, topic)
 
 
+def aliases_of(topic: str) -> list[str]:
+    """Other names a topic is asked for by."""
+    return [alias for alias, name in _ALIASES.items() if name == topic]
+
+
 def _text(params: Parameters, name: str) -> str:
     value = params.get(name)
     if not isinstance(value, str):

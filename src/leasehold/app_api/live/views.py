@@ -24,7 +24,7 @@ from leasehold.core.clock import rfc3339
 from leasehold.serving.frames import Item
 
 # Members a lease has in every frame of the public stream; over HTTP they are absent where they are null here.
-_ALWAYS = ("close_policy", "in_progress")
+ALWAYS = ("close_policy", "in_progress")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class Views:
             return None
 
     def _lease(self, moment: Moment, owner: str, info: LeaseInfo, seq: int, *, snapshot: bool = False) -> Item:
-        members: dict[str, Any] = {**dict.fromkeys(_ALWAYS), **msgspec.to_builtins(info)}
+        members: dict[str, Any] = {**dict.fromkeys(ALWAYS), **msgspec.to_builtins(info)}
         update = messages.LeaseUpdate(
             lease=msgspec.Raw(msgspec.json.encode(members, order="sorted")),
             owner=owner,

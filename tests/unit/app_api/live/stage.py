@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import aiohttp
+import jsonschema_rs
 from aiohttp import web
 from tests.unit.app_api.conftest import CONTRACTS, LONG, World, contract, opened, served, settings_for
 
@@ -19,6 +20,7 @@ from leasehold.app_api import service
 from leasehold.app_api.api import assemble
 from leasehold.app_api.app import App
 from leasehold.app_api.gating.first import first_documents
+from leasehold.app_api.live.asyncapi import document
 from leasehold.app_api.live.endpoint import Live
 from leasehold.app_api.refresh import Graph
 from leasehold.core.clock import SystemClock
@@ -28,6 +30,17 @@ from leasehold.serving.application import Application
 from leasehold.serving.service import Running, serving
 
 LEASER = CONTRACTS[LONG]["leaser"]
+
+
+def description(operation: str) -> Any:
+    """Validates what goes one way by the AsyncAPI document: `push` to clients, `ask` from them."""
+    whole = document()
+    names = [one["$ref"].rpartition("/")[2] for one in whole["operations"][operation]["messages"]]
+    payloads = [whole["components"]["messages"][name]["payload"] for name in names]
+    return jsonschema_rs.Draft202012Validator({"anyOf": payloads, "components": whole["components"]})
+
+
+SAID = description("push")
 
 
 def event(kind: str, **attributes: str) -> dict[str, Any]:
@@ -41,6 +54,7 @@ class MovingWorld(World):
     def __init__(self) -> None:
         super().__init__()
         self.oldest = 1
+        self.announces = True
         self.outcome: dict[str, Any] = {"code": 0}
         self.events: dict[int, list[dict[str, Any]]] = {}
         self.values: dict[Any, list[tuple[int, Any]]] = {}
@@ -91,7 +105,7 @@ class MovingWorld(World):
     def seal(self) -> int:
         self.events[self.height + 1], self._pending = self._pending, []
         self.height += 1
-        for sealed in self._sealed:
+        for sealed in self._sealed if self.announces else ():
             sealed.set()
         return self.height
 
@@ -233,9 +247,13 @@ class Talk:
 
     async def hear(self, kind: str) -> dict[str, Any]:
         """The next message of a type; what comes before it is passed over."""
+        return await self.hear_any(kind)
+
+    async def hear_any(self, *kinds: str) -> dict[str, Any]:
+        """The next message of one of some types."""
         async with asyncio.timeout(10):
             while True:
-                message = json.loads(await self.socket.receive_str())
-                if message["type"] == kind:
-                    found: dict[str, Any] = message
-                    return found
+                message: dict[str, Any] = json.loads(await self.socket.receive_str())
+                SAID.validate(message)
+                if message["type"] in kinds:
+                    return message

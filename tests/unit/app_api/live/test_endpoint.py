@@ -13,9 +13,12 @@ from tests.unit.app_api.conftest import CONTRACTS, LONG, OWNER, STRANGER, price
 from tests.unit.app_api.live.stage import MovingWorld, Served, Talk, live_service
 
 from leasehold.app_api import service
+from leasehold.app_api.live import messages
 from leasehold.app_api.live.asyncapi import DOCUMENT, document
 from leasehold.app_api.live.messages import SERVER
 from leasehold.app_api.live.sequence import last_of, place
+from leasehold.app_api.live.topics import PRICES, Key
+from leasehold.app_api.live.views import item_of, utc
 from leasehold.serving import sockets
 
 
@@ -233,3 +236,59 @@ async def test_the_description_is_served(served: Served, session: aiohttp.Client
     assert found["asyncapi"] == "3.0.0"
     sent = {reference["$ref"].rpartition("/")[2] for reference in found["operations"]["push"]["messages"]}
     assert sent == {str(kind.__struct_config__.tag) for kind in SERVER}
+
+
+@pytest.mark.parametrize(("announces", "look_seconds"), [(True, 60.0), (False, 0.05)], ids=["event", "timer"])
+async def test_blocks_are_noticed_by_their_announcement_or_by_a_timer(
+    world: MovingWorld,
+    database: str,
+    monkeypatch: pytest.MonkeyPatch,
+    session: aiohttp.ClientSession,
+    announces: bool,
+    look_seconds: float,
+) -> None:
+    """A push follows its block's announcement without any timer; where a node announces nothing, a timer finds it."""
+    monkeypatch.setattr(service, "HEAD_SECONDS", look_seconds)
+    world.announces = announces
+    world.pay(OWNER, 5)
+    world.seal()
+    async with live_service(world, database) as (one,), session.ws_connect(f"{one.url}/ws") as socket:
+        talk = Talk(socket)
+        await talk.say(type="subscribe", topic="balances", address=OWNER)
+        await talk.hear("snapshot")
+        world.pay(OWNER, 6)
+        height = world.seal()
+        assert (await talk.hear("balance_update"))["height"] == height
+
+
+async def test_a_slow_socket_delays_nobody(served: Served, session: aiohttp.ClientSession) -> None:
+    """While one client does not read, the others get everything; what waits for it is bounded, and it is told."""
+    async with session.ws_connect(f"{served.url}/ws") as reader, session.ws_connect(f"{served.url}/ws") as sleeper:
+        talks = [Talk(reader), Talk(sleeper)]
+        for talk in talks:
+            await talk.say(type="subscribe", topic="prices")
+            await talk.hear("snapshot")
+        assert served.live.desk.prices is not None
+        start = served.live.desk.prices.seq
+        moment = utc(0)
+        count = 120
+
+        def update(number: int) -> messages.PriceUpdate:
+            prices = {"X": str(number), "padding": "x" * 100_000}
+            return messages.PriceUpdate(prices=prices, timestamp=moment, seq=start + number, height=1, time=moment)
+
+        async def publish() -> None:
+            for number in range(1, count + 1):
+                await served.live.hub.publish(Key(PRICES), item_of(update(number), latest_only=True))
+                await asyncio.sleep(0)
+
+        publishing = asyncio.create_task(publish())
+        heard = [(await talks[0].hear("price_update"))["prices"]["X"] for _ in range(count)]
+        await publishing
+        assert heard == [str(number) for number in range(1, count + 1)]
+        assert b"leasehold_stream_waiting 1.0" in served.metrics.exposition()
+        missed = 0
+        while (last := await talks[1].hear_any("price_update", "lagged"))["type"] != "lagged":
+            missed = int(last["prices"]["X"])
+        assert (last["replayed"], last["missed"]) == (False, count - missed - 1)
+        assert (await talks[1].hear("price_update"))["prices"]["X"] == str(count)

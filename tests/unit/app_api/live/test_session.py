@@ -345,7 +345,7 @@ async def test_closing_leaves_nothing_behind() -> None:
 def test_welcome_states_the_limits() -> None:
     """The first message says what a connection may do and where the chain stands."""
     session, wire, _, _ = make()
-    limits = messages.Limits(20, 16, 65_536, 20.0, 100, 30.0, 90.0, 900)
+    limits = messages.Limits(100, 20, 16, 65_536, 20.0, 100, 30.0, 90.0, 900)
     session.welcome(limits, (PRICES,))
     assert wire.got[0]["type"] == "welcome"
     assert (wire.got[0]["limits"]["subscriptions"], wire.got[0]["height"]) == (20, 10)
