@@ -12,7 +12,6 @@ from collections.abc import Iterator
 
 from leasehold.chain.client import wire
 
-
 _NULL = b'"value":null'
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from time import perf_counter
 
 from leasehold.chain.comet import blocks, merkle
 from leasehold.chain.comet.blocks import Block, Commit, Header
@@ -53,6 +54,8 @@ class SealedBlock:
     results: FinalizeResult
     round: int
     updates: tuple[Validator, ...] = ()
+    # How long it took, for whoever measures.
+    seconds: float = 0.0
 
     @property
     def block(self) -> Block:
@@ -173,6 +176,7 @@ class Node:
         `signers` says how the validators of the block before voted on it (address to flag 1 absent, 2 commit, 3 nil);
         `last_commit` gives those votes whole. `commit_round` forces the round, and with it the proposer.
         """
+        started = perf_counter()
         head = self.head
         height = head.height + 1
         time_ns, commit = self._last_commit(head, time_ns, signers, last_commit)
@@ -210,7 +214,7 @@ class Node:
         self._head = head.advanced(stored.id, time_ns, results, following, round_number)
         self._seen = None
         self.mempool.update(chosen, results.tx_results)
-        sealed = SealedBlock(stored, results, round_number, updates)
+        sealed = SealedBlock(stored, results, round_number, updates, perf_counter() - started)
         self._announce(sealed)
         return sealed
 

@@ -16,8 +16,10 @@ from starlette.requests import Request as RawRequest
 from leasehold import __version__
 from leasehold.core.clock import parse_rfc3339, rfc3339
 from leasehold.core.errors import InvalidInput, Unauthorized
+from leasehold.core.metrics import Metrics
 from leasehold.core.settings import Limits
 from leasehold.devnet.control.control import Control, Snapshot
+from leasehold.devnet.control.measures import ChainMeasures
 from leasehold.devnet.genesis.document import address, named_accounts
 from leasehold.serving.application import Application
 from leasehold.serving.envelopes import ApplicationDialect
@@ -314,6 +316,11 @@ def status_of(control: Control) -> Status:
 @asynccontextmanager
 async def serving_control(control: Control, port: int) -> AsyncIterator[Running]:
     """Serve control on loopback, whatever the other services listen on."""
-    application = Application(control_api(control), limits=_LIMITS, cors_origins=())
-    async with serving(application, host=HOST, port=port) as running:
-        yield running
+    metrics = Metrics()
+    measures = ChainMeasures(metrics, control.devnet.node, control.faults.surfaces)
+    application = Application(control_api(control), limits=_LIMITS, cors_origins=(), metrics=metrics)
+    try:
+        async with serving(application, host=HOST, port=port) as running:
+            yield running
+    finally:
+        measures.close()
