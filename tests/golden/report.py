@@ -1,7 +1,7 @@
 """The report of `make golden`: tests add one JSON line per file, this prints agreed/total per folder and file.
 
 A line has `folder`, `file`, `agreed`, `total` and `differences` (texts), and may have `excepted`, how many of the total
-are deliberate differences that count as neither.
+are deliberate differences that count as neither, and `unanswered`, questions that the recordings have no answer to.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ def rendered(lines: Iterable[str]) -> Iterable[str]:
             yield from (f"      {text[:_WIDTH]}" for text in differences[:_SHOWN])
             if len(differences) > _SHOWN:
                 yield f"      and {len(differences) - _SHOWN} more"
+            yield from (f"      no recording answers {text[:_WIDTH]}" for text in entry.get("unanswered", ())[:_SHOWN])
 
 
 def _row(name: str, agreed: int, total: int, excepted: int) -> str:
