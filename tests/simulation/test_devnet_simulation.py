@@ -32,7 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
 
 
 @pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], History]:
+def histories(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], History]:
     """Markets by seed; the last one is kept."""
     kept: list[History] = []
 
@@ -51,10 +51,10 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], History
 @pytest.mark.simulation
 @pytest.mark.parametrize("offset", range(SEEDS))
 def test_every_table_equals_the_chain_whatever_goes_wrong(
-    server: EmbeddedServer, history: Callable[[int], History], tmp_path: Path, seed: int, offset: int
+    server: EmbeddedServer, histories: Callable[[int], History], tmp_path: Path, seed: int, offset: int
 ) -> None:
     """Node restarts, dropped sockets, slow, failing and doubled answers, SIGKILL of indexer and PostgreSQL."""
-    market = history(seed + offset // RUNS)
+    market = histories(seed + offset // RUNS)
     report = seeded_run(market, seed + offset, server, tmp_path / "chain", must=frozenset({MUST[offset % len(MUST)]}))
     assert report.is_good, report
     assert report.faults[MUST[offset % len(MUST)]], report

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 import aiohttp
 import psycopg
 import pytest
-from devnet_history import NOW, History, opened, told
+from devnet_history import NOW, History, opened
 from table_comparison import compared_rows
 
 from leasehold.chain.client.errors import PrunedHistory
@@ -34,12 +32,6 @@ LATER = {
     "staking_activity": "height",
 }
 UNKNOWN = {"position_hours": {"pnl_usd"}, "pool_hours": {"borrow_rate"}}
-
-
-@pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> History:
-    """One market for all tests here."""
-    return told(int(os.environ["LEASEHOLD_SEED"]), tmp_path_factory.mktemp("midchain") / "chain", hours=3)
 
 
 @pytest.mark.simulation
