@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -270,6 +271,31 @@ def test_an_operator_changes_what_is_shown(market: Stack, alice: Client) -> None
     assert admin("DELETE", "/gated/currency-display/WETH")["deleted"] == "WETH"
     until(lambda: all(asset["ticker"] != "WETH" for asset in alice.get("/api/assets")["assets"]))
     assert admin("GET", "/gated/audit")[0]["admin_user"] == "operator"
+
+
+def test_a_key_of_the_command_line_opens_and_closes(market: Stack) -> None:
+    """A running stack takes a key made beside it, and refuses it once it is revoked."""
+
+    def command(*arguments: str) -> str:
+        given = [sys.executable, "-m", "leasehold", "--home", str(market.home), "admin", "key", *arguments]
+        return subprocess.run(given, capture_output=True, text=True, check=True).stdout
+
+    def status(key: str) -> int:
+        target = f"{market.url('app_api')}/api/admin/snapshots"
+        try:
+            with urlopen(Request(target, headers={"Authorization": f"Bearer {key}"}), timeout=20) as reply:
+                return int(reply.status)
+        except HTTPError as refusal:
+            refusal.close()
+            return refusal.code
+
+    key = command("create", "erin").strip().rpartition(" ")[2]
+    # A wrong key counts against the client, so the service is given the time it may take.
+    time.sleep(2.5)
+    assert status(key) == 200
+    command("revoke", "erin")
+    time.sleep(2.5)
+    assert status(key) == 401
 
 
 def test_no_log_has_a_secret(market: Stack) -> None:

@@ -23,6 +23,8 @@ from leasehold.serving.routes import NoParams, Registry, Request
 
 Absent = msgspec.UnsetType
 UNSET = msgspec.UNSET
+# How a leaser begins to say that what is asked for is below a minimum: the caller's mistake, and nobody's failure.
+_TOO_SMALL = "[Position] "
 
 
 class LeaseQuoteRequest(msgspec.Struct):
@@ -221,6 +223,8 @@ def declare(api: Registry, app: App) -> None:
             found: _Quote = await view.smart(leaser, {"quote": query}, _Quote)
         except ContractRefused as refused:
             reason = refusal_of(refused).message[:300]
+            if _TOO_SMALL in reason:
+                raise InvalidInput(f"the leaser gives no quote: {reason}", field="downpayment_amount") from None
             raise app.upstreams.lcd.transport.fail(f"the leaser gives no quote: {reason}") from refused
         permille = found.annual_interest_rate + found.annual_interest_rate_margin
         return LeaseQuoteResponse(

@@ -63,20 +63,20 @@ async def test_a_quote_of_no_asset_in_particular_has_no_liquidation_price(world:
     assert chosen["estimated_liquidation_price"] == "6.666666666666667"
 
 
-async def test_a_leaser_that_refuses_is_a_bad_gateway(warm: Running) -> None:
-    """A quote that the contract refuses is 502 with its reason and without the node's address."""
-    key = json.dumps(
-        {
-            "quote": {
-                "downpayment": {"amount": PAID["downpayment_amount"], "ticker": "USDC_NOBLE"},
-                "lease_asset": "ATOM",
-                "max_ltd": 5,
-            }
-        },
-        sort_keys=True,
-    )
-    warm.world.smart[CONTRACTS[LONG]["leaser"], key] = ValueError("The transaction amount should worth at least 1")
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("[Position] The transaction amount should worth at least 1", (400, "VALIDATION_FAILED", "downpayment_amount")),
+        ("[Oracle] No price for pair", (502, "CHAIN_ERROR", None)),
+    ],
+)
+async def test_a_leaser_that_refuses_is_told(warm: Running, words: str, expected: tuple[int, str, str | None]) -> None:
+    """Too little is the caller's mistake, anything else the chain's failure; both with the contract's reason."""
+    paid = {"amount": PAID["downpayment_amount"], "ticker": "USDC_NOBLE"}
+    key = json.dumps({"quote": {"downpayment": paid, "lease_asset": "ATOM", "max_ltd": 5}}, sort_keys=True)
+    warm.world.smart[CONTRACTS[LONG]["leaser"], key] = ValueError(words)
     status, found = await quote(warm, protocol=LONG, max_ltd=5)
-    assert (status, found["error"]["code"]) == (502, "CHAIN_ERROR")
-    assert "should worth at least" in found["error"]["message"]
-    assert "http" not in found["error"]["message"]
+    error = found["error"]
+    assert (status, error["code"], error.get("field")) == expected
+    assert words in error["message"]
+    assert "http" not in error["message"]
