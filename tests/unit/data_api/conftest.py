@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
+from tests.unit.data_api.lively_scenario import LivelyScenario
 from tests.unit.data_api.raw_history import RawHistory
 from tests.unit.data_api.served_history import (
     BLOCKS,
     SEED,
     Client,
     History,
-    Scenario,
     index,
     own_database,
     served,
@@ -25,7 +25,7 @@ from leasehold.storage.embedded import EmbeddedServer
 @pytest.fixture(scope="session")
 def history(postgres: EmbeddedServer) -> Iterator[History]:
     """A simulated chain of some days, indexed."""
-    scenario = Scenario(SEED)
+    scenario = LivelyScenario(SEED)
     scenario.advance(BLOCKS)
     with own_database(postgres, "data_api_history") as url:
         asyncio.run(index(scenario, url))

@@ -28,6 +28,11 @@ HOUR, NATIVE_TICKER, TYPES, Market = (
 )
 MAX_LTV = Fraction(9, 10)
 _KINDS = {"wasm-ls-repay": "repay", "wasm-ls-close-position": "market-close", "wasm-ls-liquidation": "liquidation"}
+SIGNALS = {
+    "wasm-ls-liquidation-warning": "warning",
+    "wasm-ls-slippage-anomaly": "slippage",
+    "wasm-ls-auto-close-position": "auto-close",
+}
 Place = tuple[int, int, int]
 
 
@@ -95,7 +100,8 @@ class RawHistory:
         self.prices: dict[tuple[int, str, str], Fraction] = {}
         self.fed: list[tuple[int, str]] = []
         self.leases: dict[str, Lease] = {}
-        self.warnings: list[tuple[Place, dict[str, str]]] = []
+        self.signals: list[tuple[Place, str, dict[str, str]]] = []
+        self.covers: list[tuple[Place, Market, dict[str, str]]] = []
         self.txs: dict[tuple[int, int], Any] = {}
         for block in scenario.blocks:
             self._read(block)
@@ -150,8 +156,10 @@ class RawHistory:
             )  # fmt: skip
         elif kind in _KINDS and "payment-amount" in said:
             self._paid(place, _KINDS[kind], contract, said)
-        elif kind == "wasm-ls-liquidation-warning" and contract in self.leases:
-            self.warnings.append((place, said))
+        elif kind in SIGNALS and contract in self.leases:
+            self.signals.append((place, SIGNALS[kind], said))
+        elif kind == "wasm-reserve-cover-loss" and contract in self._reserves:
+            self.covers.append((place, self._reserves[contract], said))
 
     def _paid(self, place: Place, kind: str, contract: str, said: dict[str, str]) -> None:
         def part(*names: str) -> int:
@@ -164,6 +172,10 @@ class RawHistory:
             part("principal"), part("change"), said["loan-close"] == "true", said.get("cause"), self.hashes[place[:2]],
         )  # fmt: skip
         self.leases[contract].payments.append(payment)
+
+    @cached_property
+    def _reserves(self) -> dict[str, Market]:
+        return {market.address("reserve"): market for market in self._markets.values()}
 
     @cached_property
     def _pools(self) -> dict[str, Market]:

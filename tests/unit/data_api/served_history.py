@@ -71,6 +71,11 @@ class Client:
     application: Application = field(repr=False)
     connection: http.client.HTTPConnection | None = field(default=None, repr=False)
 
+    @property
+    def full(self) -> bool:
+        """Whether every answer that is always kept is there; the last to be made is the last declared."""
+        return self.application.snapshots.get("/api/unrealized-pnl") is not None
+
     def get(self, path: str, **headers: str) -> Answer:
         return self.ask("GET", path, headers=headers)
 
@@ -107,7 +112,7 @@ class History:
     """An indexed chain: where it is, what is true about it, and when it ends."""
 
     url: str
-    scenario: Scenario
+    scenario: Any
 
     @property
     def now_ns(self) -> int:
@@ -153,8 +158,8 @@ def own_database(postgres: EmbeddedServer, name: str) -> Iterator[str]:
 
 
 @contextmanager
-def served(settings: Settings, clock: ManualClock) -> Iterator[Client]:
-    """The data API in a thread of its own, with a shelf that is renewed when a test says so."""
+def served(settings: Settings, clock: ManualClock, *, ready: bool = True) -> Iterator[Client]:
+    """The data API in a thread of its own, waited for until it is ready, or until its shelf is full."""
     started, stop = threading.Event(), threading.Event()
     found: list[Client] = []
     failed: list[BaseException] = []
@@ -181,7 +186,8 @@ def served(settings: Settings, clock: ManualClock) -> Iterator[Client]:
         if failed:
             raise failed[0]
         for _ in range(600):
-            if found[0].get("/ready").status == 200:
+            answer = found[0].get("/ready")
+            if answer.status == 200 or (not ready and b"seconds old" in answer.body and found[0].full):
                 break
             time.sleep(0.05)
         yield found[0]

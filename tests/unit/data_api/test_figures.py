@@ -397,18 +397,55 @@ def test_stake_in_usd(client: Client, history: History, raw: RawHistory) -> None
         assert same(client.json(f"/api/staking-earnings?address={account}")["earnings_usd"], rewards)
 
 
-def test_warnings(client: Client, raw: RawHistory) -> None:
-    """Each warning of an account's leases with its level and ratio, newest first."""
+def _signal(raw: RawHistory, place: tuple[int, int, int], kind: str, said: dict[str, str]) -> dict[str, Any]:
+    lease = raw.leases[said["_contract_address"]]
+    stop = "stop-loss-ltv" in said
+    ltv = said.get("ltv") or said.get("max_slippage") or said.get("stop-loss-ltv") or said["take-profit-ltv"]
+    return {
+        "timestamp": instant(raw.times[place[0]]), "contract_id": lease.address, "type": kind,
+        "asset": said.get("lease-asset"), "level": int(said["level"]) if kind == "warning" else None, "ltv": int(ltv),
+        "strategy": ("stop-loss" if stop else "take-profit") if kind == "auto-close" else None,
+        "block": place[0], "tx_hash": raw.hashes[place[:2]],
+    }  # fmt: skip
+
+
+def test_signals(client: Client, raw: RawHistory) -> None:
+    """Each warning, refused swap and automatic close of an account's leases, newest first."""
+    assert {kind for _, kind, _ in raw.signals} == {"warning", "slippage", "auto-close"}
     for account in {lease.owner for lease in raw.leases.values()}:
-        mine = [(place, said) for place, said in raw.warnings if said["customer"] == account]
-        expected = [
-            (said["lease"], int(said["level"]), int(said["ltv"]), said["lease-asset"], place[0], raw.hashes[place[:2]])
-            for place, said in sorted(mine, key=lambda found: found[0], reverse=True)
-        ]
-        rows = client.json(f"/api/lease-signals?address={account}&limit=100")
-        assert [
-            (row["contract_id"], row["level"], row["ltv"], row["asset"], row["block"], row["tx_hash"]) for row in rows
-        ] == expected
+        mine = [found for found in raw.signals if raw.leases[found[2]["_contract_address"]].owner == account]
+        expected = [_signal(raw, *found) for found in sorted(mine, key=lambda found: found[0], reverse=True)]
+        assert client.json(f"/api/lease-signals?address={account}&limit=100") == expected
+        for row in client.json(f"/api/ls-loan-closing?address={account}"):
+            fired = [
+                found for found in sorted(mine) if found[1] == "auto-close" and found[2]["to"] == row["LS_contract_id"]
+            ]
+            last = _signal(raw, *fired[-1]) if fired else {"strategy": None, "ltv": None}
+            assert (row["LS_Close_Strategy"], row["LS_Close_Strategy_Ltv"]) == (last["strategy"], last["ltv"])
+
+
+def test_covered_losses(client: Client, raw: RawHistory) -> None:
+    """What reserves paid, in tokens and USD, newest first."""
+    rows = client.json("/api/reserve-covers?period=all")
+    covers = sorted(raw.covers, key=lambda found: found[0], reverse=True)
+    assert len(rows) == len(covers) > 5
+    for row, (place, market, said) in zip(rows, covers, strict=True):
+        amount = int(said["payment-amount"])
+        assert (row["protocol"], row["contract_id"], row["symbol"]) == (market.name, said["to"], market.lpn)
+        assert same(row["amount"], tokens(market, market.lpn, amount))
+        assert same(row["amount_usd"], raw.usd(market, market.lpn, amount, place[0]))
+        assert (row["timestamp"], row["tx_hash"]) == (instant(raw.times[place[0]]), raw.hashes[place[:2]])
+
+
+def test_claimed_rewards(client: Client, history: History) -> None:
+    """Native tokens that lenders claimed, beside what lending earned."""
+    sums: dict[str, int] = defaultdict(int)
+    for lender, _, amount in history.scenario.claims:
+        sums[lender] += amount
+    assert sums
+    for lender in history.scenario.lenders:
+        found = client.json(f"/api/earnings?address={lender}")
+        assert Fraction(found["rewards"]) == Fraction(sums[lender], 10**6)
 
 
 def test_messages(client: Client, history: History, raw: RawHistory) -> None:

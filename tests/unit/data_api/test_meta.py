@@ -127,6 +127,21 @@ def test_health(client: Client) -> None:
     assert client.json("/api/version") == {"version": client.json("/health")["version"]}
 
 
+def test_an_index_that_lags_is_not_ready_and_says_so(history: History) -> None:
+    """Ten minutes after the last block: not ready, and every kind of answer says that it is stale."""
+    with served(history.settings, ManualClock(history.now_ns + 600 * 10**9), ready=False) as late:
+        ready = late.get("/ready")
+        assert (ready.status, ready.json["error"]) == (503, "Service Unavailable")
+        assert "605 seconds old" in ready.json["message"]
+        account = history.scenario.users[0]
+        for path in ("/api/revenue", f"/api/leases?address={account}", "/api/liquidations?export=true", "/api/pools"):
+            answer = late.get(path)
+            assert answer.status == 200
+            assert "does not follow the chain" in answer.headers["warning"], path
+        assert late.get("/api/pools").headers["cache-control"] == "no-cache"
+        assert late.get("/health").status == 200
+
+
 def test_protocols(client: Client, history: History) -> None:
     """All with their contracts, by name; exact names only."""
     page = client.json("/api/protocols")

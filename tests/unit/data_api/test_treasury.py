@@ -47,8 +47,3 @@ def test_revenue_by_day(client: Client, history: History) -> None:
         running += usd
         expected.append({"time": instant(day * DAY), "daily": plain(usd), "cumulative": plain(running)})
     assert client.json("/api/revenue-series?period=all") == expected
-
-
-def test_reserve_covers_are_listed(client: Client) -> None:
-    """No reserve paid in this history, and the list says so."""
-    assert client.json("/api/reserve-covers?period=all") == []
