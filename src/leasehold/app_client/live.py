@@ -90,7 +90,9 @@ class LiveClient:
     async def _converse(self) -> bool:
         """One connection; says whether it was greeted."""
         greeted = False
-        async with self._session.ws_connect(self.url, heartbeat=20.0, max_msg_size=16 * 1024 * 1024) as socket:
+        async with self._session.ws_connect(
+            self.url, heartbeat=20.0, max_msg_size=16 * 1024 * 1024, compress=15
+        ) as socket:
             self.connects += 1
             self._socket = socket
             try:
@@ -98,7 +100,11 @@ class LiveClient:
                     await self._send(feed.opening())
                 async for frame in socket:
                     if frame.type is aiohttp.WSMsgType.TEXT:
-                        message = msgspec.json.decode(frame.data)
+                        try:
+                            message = msgspec.json.decode(frame.data, type=Message)
+                        except msgspec.MsgspecError:
+                            # Not of a service that we know; what we follow may still come.
+                            continue
                         greeted = greeted or message.get("type") == "welcome"
                         await self._take(message)
             finally:
