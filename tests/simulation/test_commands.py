@@ -48,15 +48,17 @@ async def test_audit_passes_a_true_index_and_names_what_is_wrong_in_another(
             where = {"database__url": database, "chain__rpc_urls": url}
             good = await _run("audit", home=tmp_path, **where)
             assert good.exit_code == 0, good.output
-            for what in ("positions", "pools", "lenders", "prices", "coins", "supply"):
+            for what in ("positions", "pools", "lenders", "prices", "coins", "supply", "hours"):
                 assert f"{what} " in good.output
             with psycopg.connect(database) as connection:
                 connection.execute("UPDATE indexer.balances SET amount = amount + 1 WHERE address = 'supply'")
+                connection.execute("UPDATE indexer.pool_hours SET interest = interest + 1")
                 connection.execute("UPDATE indexer.lenders SET receipts = receipts + 5 WHERE receipts > 0")
             bad = await _run("audit", home=tmp_path, **where)
             assert bad.exit_code == 1
             assert "supply ulsh supply: indexed" in bad.output
             assert "receipts: indexed" in bad.output
+            assert "total_interest_due: indexed" in bad.output
     finally:
         devnet.close()
 

@@ -17,7 +17,8 @@ from leasehold.cli.service import with_database
 def command(ctx: click.Context, /, **given: Any) -> None:
     """Compare the index with the chain at the height indexed last.
 
-    Positions, pools, lenders, prices, contract balances and supply; exits with 1 if anything differs.
+    Positions, pools, lenders, prices, contract balances and supply, and a sample of the rows on the hour at their
+    heights; exits with 1 if anything differs.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Indexed versus chain at the same height: positions, pools, lenders, prices, coins and supply."""
+"""Indexed versus chain at the same height: positions, pools, lenders, prices, coins, supply and sampled hours."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from leasehold.chain.client.errors import QueryFailed
 from leasehold.core.clock import SystemClock
 from leasehold.core.errors import NotReady
 from leasehold.core.settings import Settings
-from leasehold.indexer.knowledge import LPP, ORACLE, Protocol
+from leasehold.indexer.audit_hours import HourAuditor, SampledHour, sampled_hours
+from leasehold.indexer.knowledge import LPP, Protocol
+from leasehold.indexer.oracles import chain_price
 from leasehold.indexer.patience import PatientReader
 from leasehold.indexer.positions import CLOSING, OPEN, OPENING, LeasePosition
 from leasehold.indexer.service import chain_nodes
 from leasehold.indexer.state import StateLoader
-from leasehold.indexer.tables import USD_UNIT, ten
 from leasehold.indexer.world import SUPPLY, World
 from leasehold.indexer.writer import SCHEMA
 
@@ -64,8 +65,8 @@ class Auditor:
         self._reader = reader
         self.report = AuditReport(world.height)
 
-    async def everything(self) -> AuditReport:
-        """Compare all there is."""
+    async def everything(self, hours: Iterable[SampledHour] = ()) -> AuditReport:
+        """Compare all there is at the index's height, and these hours at theirs."""
         for position in self._world.positions.values():
             await self._position(position)
         for protocol in self._world.knowledge.protocols.values():
@@ -74,6 +75,10 @@ class Auditor:
                 await self._prices(protocol)
         await self._lenders()
         await self._coins()
+        auditor = HourAuditor(self._world.knowledge, self._reader)
+        for hour in hours:
+            for key, pairs in await auditor.compared(hour):
+                self._compare("hours", key, pairs)
         return self.report
 
     def _compare(self, what: str, key: str, pairs: Iterable[tuple[str, object, object]]) -> None:
@@ -118,12 +123,9 @@ class Auditor:
         oracle = self._world.oracles[protocol.name]
         for ticker in protocol.currencies:
             try:
-                answer = await self._ask(protocol.contracts[ORACLE], {"stable_price": {"currency": ticker}})
+                chain = await chain_price(self._reader, protocol, ticker, self._world.height)
             except QueryFailed:
                 continue
-            shift = protocol.decimals(ticker) - protocol.decimals(protocol.stable)
-            amount, quote = int(answer["amount"]["amount"]), int(answer["amount_quote"]["amount"])
-            chain = quote * USD_UNIT * ten(max(shift, 0)) // (amount * ten(max(-shift, 0)))
             indexed = oracle.in_usd(ticker, self._world.time_ns)
             self._compare("prices", f"{ticker}@{protocol.name}", [("price", indexed, chain)])
 
@@ -155,12 +157,17 @@ async def loaded_world(url: str, settings: Settings, schema: str = SCHEMA) -> Wo
         return await StateLoader(connection, schema).world(settings.identity)
 
 
+async def _hours(url: str, schema: str) -> list[SampledHour]:
+    async with await psycopg.AsyncConnection.connect(url) as connection:
+        return await sampled_hours(connection, schema)
+
+
 async def audit(settings: Settings, reader: StateReader, *, schema: str = SCHEMA) -> AuditReport:
     """Compare the index behind `database.url` with the chain at the height the index has reached."""
     world = await loaded_world(settings.database.url, settings, schema)
     if world.height == 0:
         raise NotReady("nothing is indexed yet", hint="run `leasehold index` first")
-    return await Auditor(world, reader).everything()
+    return await Auditor(world, reader).everything(await _hours(settings.database.url, schema))
 
 
 async def audit_configured(settings: Settings) -> AuditReport:

@@ -15,13 +15,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from leasehold.chain.client.contracts import StateReader, smart_query
-from leasehold.chain.client.errors import PrunedHistory, QueryFailed
+from leasehold.chain.client.errors import QueryFailed
 from leasehold.chain.registry import Registry
 from leasehold.core import logging
 from leasehold.indexer.governance import choice
-from leasehold.indexer.knowledge import LEASER, LPP, ORACLE, Protocol
+from leasehold.indexer.knowledge import LEASER, LPP, Protocol
+from leasehold.indexer.oracles import chain_price
 from leasehold.indexer.positions import CLOSING, OPEN, OPENING, LeasePosition
-from leasehold.indexer.tables import USD_UNIT, Rows, ten
+from leasehold.indexer.tables import Rows
 from leasehold.indexer.world import LenderState, ProposalState, World
 from leasehold.protocol.percent import MILLE
 from leasehold.protocol.pool import PoolTotals
@@ -175,14 +176,10 @@ class BeginningReader:
     async def _prices(self, protocol: Protocol, height: int) -> dict[str, str]:
         found = {}
         for ticker in protocol.currencies:
-            query = {"stable_price": {"currency": ticker}}
             try:
-                answer = await smart_query(self._reader, protocol.contracts[ORACLE], query, height)
-            except (QueryFailed, PrunedHistory):
+                found[ticker] = str(await chain_price(self._reader, protocol, ticker, height))
+            except QueryFailed:
                 continue
-            shift = protocol.decimals(ticker) - protocol.decimals(protocol.stable)
-            amount, quote = int(answer["amount"]["amount"]), int(answer["amount_quote"]["amount"])
-            found[ticker] = str(quote * USD_UNIT * ten(max(shift, 0)) // (amount * ten(max(-shift, 0))))
         return found
 
     async def _proposals(self, height: int) -> list[SeededProposal]:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from leasehold.indexer.knowledge import Protocol
+from leasehold.chain.client.contracts import StateReader, smart_query
+from leasehold.indexer.knowledge import ORACLE, Protocol
 from leasehold.indexer.tables import USD_UNIT, ten
 from leasehold.protocol.errors import ProtocolError
 from leasehold.protocol.oracle import Observation, PriceTree, average, stable_price
@@ -120,3 +121,11 @@ class Oracle:
 def worth(amount: int, unit_price: int | None, decimals: int) -> int | None:
     """USD (10^-18) of a base-unit amount at a price of the whole token, floored."""
     return None if unit_price is None else amount * unit_price // ten(decimals)
+
+
+async def chain_price(reader: StateReader, protocol: Protocol, ticker: str, height: int) -> int:
+    """USD (10^-18) of a whole token as an oracle says at the end of `height`; QueryFailed while it has no price."""
+    answer = await smart_query(reader, protocol.contracts[ORACLE], {"stable_price": {"currency": ticker}}, height)
+    shift = protocol.decimals(ticker) - protocol.decimals(protocol.stable)
+    amount, quote = int(answer["amount"]["amount"]), int(answer["amount_quote"]["amount"])
+    return quote * USD_UNIT * ten(max(shift, 0)) // (amount * ten(max(-shift, 0)))

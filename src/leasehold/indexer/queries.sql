@@ -155,3 +155,19 @@ SELECT min(height) FROM {schema}.raw_blocks;
 -- name: partition_ends
 SELECT c.relname, (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \(''?(\d+)''?\)'))[1]::bigint
 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = (%s || '.' || %s)::regclass;
+
+-- The newest hours, and as many others from anywhere in the history.
+-- name: sampled_hours
+SELECT hour, height, treasury FROM (
+    (SELECT * FROM {schema}.hours ORDER BY hour DESC LIMIT %s)
+    UNION (SELECT * FROM {schema}.hours ORDER BY md5(hour::text) LIMIT %s)
+) sampled ORDER BY hour;
+
+-- Some positions of an hour.
+-- name: sampled_position_hours
+SELECT lease, protocol, asset, amount, principal, overdue_margin, overdue_interest, due_margin, due_interest, asset_price
+FROM {schema}.position_hours WHERE hour = %s ORDER BY md5(lease) LIMIT %s;
+
+-- All pools of an hour.
+-- name: sampled_pool_hours
+SELECT pool, protocol, balance, principal, interest, receipts, lpn_price FROM {schema}.pool_hours WHERE hour = %s;
