@@ -1,6 +1,8 @@
 import preact from "@preact/preset-vite";
 import { defineConfig } from "vite";
 
+const backend = process.env.LEASEHOLD_APP_API ?? "http://127.0.0.1:8080";
+
 // Built into the Python package: the application API serves it.
 export default defineConfig({
   plugins: [preact()],
@@ -12,5 +14,5 @@ export default defineConfig({
     // The signing chunk is loaded when somebody connects a wallet, never before.
     chunkSizeWarningLimit: 2000,
   },
-  server: { proxy: { "/api": "http://127.0.0.1:8080", "/ws": { target: "ws://127.0.0.1:8080", ws: true } } },
+  server: { proxy: { "/api": backend, "/ws": { target: backend.replace("http", "ws"), ws: true } } },
 });

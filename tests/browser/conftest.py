@@ -1,55 +1,44 @@
-"""A stack with a moving market, a real Chromium, and scripts that drive the one with the other."""
+"""A stack with a moving market, one Chromium, and scripts that drive the one with the other."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.browser.chromium import HERE, WEB, find_chromium, find_node
 from tests.end_to_end.conftest import Stack
 
 from leasehold.app_api import site
 
-HERE = Path(__file__).resolve().parent
-WEB = HERE.parent.parent / "web"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# As many scripts at a time as a small machine takes without making any of them wait long.
+TOGETHER = 3
 
-Drive = Callable[..., Any]
-
-
-def _installed() -> str | None:
-    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
-
-
-@pytest.fixture(scope="session")
-def chromium() -> str:
-    """An installed Chromium; Debian's where it may be installed."""
-    found = _installed()
-    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]):
-            environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-            subprocess.run(command, capture_output=True, check=False, env=environment, timeout=300)
-        found = _installed()
-    if found is None:
-        pytest.skip("needs a browser: install chromium or google-chrome")
-    return found
+Drive = Callable[..., "Future[Any]"]
 
 
 @pytest.fixture(scope="session")
 def node() -> str:
     """Node, with the driver from the web application's own packages."""
-    # `make node` puts it beside the virtual environment where the machine has none.
-    beside = HERE.parent.parent / ".venv" / "node-bin" / "node"
-    found = str(beside) if beside.exists() else shutil.which("node")
+    found = find_node()
     if found is None:
         pytest.skip("needs Node: run `make node` first")
     if not (WEB / "node_modules" / "playwright-core").is_dir():
         pytest.skip("needs the web application's packages: run `make web` first")
+    return found
+
+
+@pytest.fixture(scope="session")
+def chromium(node: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An installed Chromium; Debian's where it may be installed; else the one of an npm package."""
+    found = find_chromium(node)
+    if found is None:
+        pytest.skip("needs a browser: install chromium or google-chrome")
     return found
 
 
@@ -67,31 +56,50 @@ def stack(tmp_path_factory: pytest.TempPathFactory, chromium: str, node: str) ->
             running.stop()
 
 
+@pytest.fixture(scope="session")
+def browser(chromium: str, node: str) -> Iterator[str]:
+    """The address of one running browser."""
+    server = subprocess.Popen(
+        [node, str(HERE / "js" / "server.mjs")],
+        env={**os.environ, "CHROMIUM": chromium, "WEB": str(WEB)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdout is not None
+    assert server.stdin is not None
+    try:
+        yield server.stdout.readline().strip()
+    finally:
+        server.stdin.close()
+        server.wait(20)
+        server.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def drive(stack: Stack, browser: str, node: str) -> Iterator[Drive]:
+    """Start a script in the browser against the stack; what it prints last is its finding, as JSON."""
+    environment = {**os.environ, "BROWSER": browser, "WEB": str(WEB), "BASE": stack.url("app_api")}
+
+    def run(script: str, given: dict[str, str], seconds: float) -> Any:
+        done = subprocess.run(
+            [node, str(HERE / "js" / script)],
+            env={**environment, **given},
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+        assert done.returncode == 0, f"{script}: {done.stdout[-1500:]}\n{done.stderr[-2500:]}"
+        return json.loads(done.stdout.strip().splitlines()[-1])
+
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        yield lambda script, seconds=120.0, **given: pool.submit(run, script, given, seconds)
+
+
 def service_pid(stack: Stack, name: str) -> int:
     """The process that runs one of the stack's services."""
     for pid in stack.children():
         if name.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
             return pid
     raise AssertionError(f"the stack runs no {name}")
-
-
-@pytest.fixture
-def drive(stack: Stack, chromium: str, node: str) -> Drive:
-    """Run a script in the browser against the stack; what it prints last is its finding, as JSON."""
-
-    def run(script: str, seconds: float = 90, **given: str) -> Any:
-        environment = {
-            **os.environ, "CHROMIUM": chromium, "WEB": str(WEB), "BASE": stack.url("app_api"), **given
-        }  # fmt: skip
-        done = subprocess.run(
-            [node, str(HERE / "js" / script)],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
-        assert done.returncode == 0, f"{done.stdout[-1500:]}\n{done.stderr[-1500:]}"
-        return json.loads(done.stdout.strip().splitlines()[-1])
-
-    return run

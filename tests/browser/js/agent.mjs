@@ -1,5 +1,5 @@
 // The tools an agent in the browser finds, called one after another; every request that changes something is noted.
-import { base, connect, find, open, settled } from "./browser.mjs";
+import { base, find, open, settled } from "./browser.mjs";
 
 await find(async (browser) => {
   const { context, page, errors } = await open(browser);
@@ -16,6 +16,7 @@ await find(async (browser) => {
   const tools = await page.evaluate(() =>
     Object.values(globalThis.tools).map(({ name, title, description, inputSchema, annotations }) => ({ name, title, description, inputSchema, annotations })),
   );
+  await page.waitForSelector(".side [data-live=connected]");
   const alone = await call("get_connected_wallet");
   const balancesAlone = await call("get_balances");
   const opening = page.evaluate(() => globalThis.tools.connect_wallet.execute({}).catch(() => null));
@@ -23,7 +24,9 @@ await find(async (browser) => {
   const dialog = true;
   await page.keyboard.press("Escape");
   await opening;
-  await connect(page);
+  const chosen = page.evaluate(() => globalThis.tools.connect_wallet.execute({ mechanism: "keplr" }));
+  await page.click("dialog button:has-text('dave')");
+  const connected = await chosen;
   // Connecting reads the chain through its RPC, which is posted to; from here on only the tools act.
   written.length = 0;
   const calls = {};
@@ -31,5 +34,5 @@ await find(async (browser) => {
   const navigated = await call("navigate", { route: "stake" });
   await page.waitForSelector("h1:has-text('Stake')");
   const astray = await call("navigate", { route: "nowhere" });
-  return { tools, alone, balancesAlone, dialog, calls, navigated, astray, path: new URL(page.url()).pathname, written, errors };
+  return { tools, alone, balancesAlone, dialog, connected, calls, navigated, astray, path: new URL(page.url()).pathname, written, errors };
 });

@@ -4,12 +4,11 @@ import { createRequire } from "node:module";
 export const require = createRequire(`${process.env.WEB}/package.json`);
 const { chromium } = require("playwright-core");
 export const base = process.env.BASE;
-export const PAGES = ["/", "/assets", "/earn", "/leases", "/swap", "/stake", "/governance", "/account", "/stats", "/chain"];
-const SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
+export const PAGES = ["/", "/assets", "/account", "/leases", "/earn", "/swap", "/stake", "/governance", "/stats", "/chain"];
 
-/** Run one finding in a browser of its own and print it. */
+/** Run one finding in contexts of its own of the shared browser, and print it. */
 export async function find(work) {
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: SWITCHES });
+  const browser = await chromium.connect(process.env.BROWSER);
   try {
     console.log(JSON.stringify(await work(browser)));
   } finally {
@@ -17,9 +16,10 @@ export async function find(work) {
   }
 }
 
-/** A page, and the list its errors go to. */
-export async function open(browser, { width = 1200, theme = "light", ...more } = {}) {
-  const context = await browser.newContext({ viewport: { width, height: 850 }, colorScheme: theme, ...more });
+/** A page, and the list its errors go to; `wallet` is an account that was connected on an earlier visit. */
+export async function open(browser, { width = 1200, theme = "light", wallet = null, ...more } = {}) {
+  const context = await browser.newContext({ viewport: { width, height: 850 }, colorScheme: theme, locale: "en-US", ...more });
+  if (wallet) await context.addInitScript((kept) => localStorage.setItem("wallet", JSON.stringify(kept)), wallet);
   const page = await context.newPage();
   page.setDefaultTimeout(30_000);
   const errors = [];
@@ -34,17 +34,32 @@ export async function settled(page) {
   await page.waitForFunction(() => !document.querySelector(".skeleton"));
 }
 
-export async function connect(page, name = "alice") {
-  await page.click("text=Connect wallet");
-  await page.click(`dialog >> text=${name}`);
-  await page.waitForSelector("button.connect.second");
+/** Go to a page the way a person does: by the column, the tabs, or the sheet behind "More". */
+export async function visit(page, path) {
+  const ways = page.locator(`nav a[href='${path}']:visible`);
+  if ((await ways.count()) === 0) await page.click(".tabs button");
+  await ways.first().click();
+  await page.waitForFunction((wanted) => location.pathname === wanted, path);
 }
 
-/** Sign what the review shows, and wait until the index has it. */
+export async function connect(page, name = "alice") {
+  await page.click("button.connect");
+  await page.click(`dialog button:has-text('${name}')`);
+  return page.getAttribute("[data-account]", "data-account");
+}
+
+/** Sign what the review shows, and wait until the index has it; returns what was shown. */
 export async function approve(page) {
-  await page.click("dialog >> text=Sign and send");
-  await page.waitForSelector("dialog >> text=Done.");
-  const shown = await page.textContent("dialog pre");
-  await page.click("dialog >> .stack >> button:has-text('Close')");
-  return shown;
+  const words = await page.textContent("dialog .step");
+  const message = JSON.parse(await page.textContent("dialog pre"));
+  await page.click("dialog [data-sign]");
+  await page.click("dialog [data-done]");
+  return { words, message };
+}
+
+/** Fill in one of the forms that end in a transaction, and sign it. */
+export async function perform(page, form, amount) {
+  await page.fill(`form[data-form='${form}'] input`, amount);
+  await page.click(`form[data-form='${form}'] button:not(.link)`);
+  return approve(page);
 }

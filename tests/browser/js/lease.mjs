@@ -1,34 +1,36 @@
-// A lease opened, repaid in part, closed in part and closed, through the test wallet.
-import { approve, base, connect, find, open } from "./browser.mjs";
+// A lease opened, repaid in part, closed in part, given a stop loss and closed, through the test wallet.
+import { approve, base, connect, find, open, perform } from "./browser.mjs";
 
 await find(async (browser) => {
   const { page, errors } = await open(browser);
   await page.goto(`${base}/leases`);
-  await connect(page);
-  await page.selectOption("select >> nth=0", process.env.PROTOCOL);
+  await connect(page, "alice");
+  await page.selectOption("#protocol", process.env.PROTOCOL);
   await page.fill("#downpayment", "100");
-  const quote = await page.textContent("main p[role=status]");
-  await page.click("form.grid button");
+  await page.waitForSelector("[data-quote=here]");
+  const quote = await page.textContent("[data-quote]");
+  await page.click("form.columns button:not(.link)");
   const opened = await approve(page);
-  const row = page.locator("tr:has([data-lease])");
-  await row.locator("text=opened").waitFor();
-  const address = await page.getAttribute("[data-lease]", "data-lease");
-  const debt = () => page.locator("tr:has([data-lease]) td[data-title=Debt]").textContent();
-  const before = await debt();
-  await row.locator("button:has-text('Manage')").click();
-  await page.fill("#amount-Repay", "20");
-  await page.click("button:has-text('Repay')");
-  const repaid = await approve(page);
-  await page.waitForFunction((was) => document.querySelector("tr:has([data-lease]) td[data-title=Debt]")?.textContent !== was, before);
-  const after = await debt();
+  const lease = page.locator("[data-lease]").first();
+  await page.waitForSelector("[data-lease][data-status=opened]");
+  const address = await lease.getAttribute("data-lease");
+  await lease.locator("[data-liquidation]").waitFor();
+  const text = (part) => lease.locator(`[${part}]`).textContent();
+  const shown = { debt: await text("data-debt"), price: await text("data-live-price"), liquidation: await text("data-liquidation"), pnl: await text("data-pnl") };
+  await lease.locator("button:has-text('Manage')").click();
+  const changed = (part, was) => page.waitForFunction(([part, was]) => document.querySelector(`[data-lease] [${part}]`)?.textContent !== was, [part, was]);
+  const repaid = await perform(page, "repay", "20");
+  await changed("data-debt", shown.debt);
+  const after = await text("data-debt");
   await page.waitForSelector("[data-event=repay]");
-  await page.fill("#amount-Stop-loss-above", "85");
-  await page.click("button:has-text('Set stop loss')");
-  const policy = await approve(page);
-  await page.waitForSelector("label:has-text('now 85 %')");
+  const parted = await perform(page, "close-part", "5");
+  // A part that is closed is sold first: the lease comes back when the exchange has answered.
+  await page.waitForSelector("[data-lease][data-status=opened] form[data-form='stop-loss']");
+  await changed("data-debt", after);
+  const policy = await perform(page, "stop-loss", "85");
+  await page.waitForSelector("label:has-text('now 85.00%')");
   await page.click("button:has-text('Close all')");
   const closed = await approve(page);
-  await page.waitForFunction(() => !/opened|closing/.test(document.querySelector("tr:has([data-lease])")?.textContent ?? ""));
-  const whole = await page.evaluate(() => { const nav = document.querySelector("nav"); return nav.scrollWidth <= nav.clientWidth; });
-  return { address, quote, opened, repaid, policy, closed, before, after, whole, errors };
+  await page.waitForFunction(() => !/^(opened|closing)$/.test(document.querySelector("[data-lease]")?.dataset.status ?? ""));
+  return { address, quote, opened, shown, after, repaid, parted, policy, closed, errors };
 });

@@ -6,10 +6,12 @@ await find(async (browser) => {
   await context.grantPermissions(["notifications"], { origin: base });
   // This browser has no push service of its own; what the page makes of a subscription is ours to test.
   await context.addInitScript((keys) => {
-    PushManager.prototype.getSubscription = async () => null;
+    const made = () => ({ toJSON: () => ({ endpoint: keys.endpoint, keys: { p256dh: keys.p256dh, auth: keys.auth }, expirationTime: null }) });
+    PushManager.prototype.getSubscription = async () => (localStorage.getItem("subscribed") ? made() : null);
     PushManager.prototype.subscribe = async (options) => {
       globalThis.subscribedWith = options;
-      return { toJSON: () => ({ endpoint: keys.endpoint, keys: { p256dh: keys.p256dh, auth: keys.auth }, expirationTime: null }) };
+      localStorage.setItem("subscribed", "yes");
+      return made();
     };
     Object.defineProperty(Notification, "permission", { value: "granted" });
     Notification.requestPermission = async () => "granted";
@@ -19,9 +21,11 @@ await find(async (browser) => {
   session.on("ServiceWorker.workerRegistrationUpdated", (event) => registrations.push(...event.registrations));
   await session.send("ServiceWorker.enable");
   await page.goto(`${base}/account`);
-  await connect(page);
+  await connect(page, "dave");
+  await page.waitForSelector("[data-push=off]");
   await page.click("text=Notify me");
-  await page.waitForSelector("text=Notifications are on.");
+  await page.waitForSelector("[data-push=on]");
+  await page.waitForFunction(() => navigator.serviceWorker.ready.then((one) => one.active?.state === "activated"));
   const options = await page.evaluate(() => globalThis.subscribedWith);
   const registrationId = registrations.at(-1).registrationId;
   const deliver = (data) => session.send("ServiceWorker.deliverPushMessage", { origin: base, registrationId, data });
@@ -30,9 +34,12 @@ await find(async (browser) => {
   await deliver(JSON.stringify({ type: "FullyLiquidated", data: { position } }));
   await deliver("no JSON at all");
   const notifications = () => page.evaluate(() => navigator.serviceWorker.ready.then((one) => one.getNotifications()).then((all) => all.map(({ title, body }) => ({ title, body }))));
-  for (const until = Date.now() + 10_000; Date.now() < until && (await notifications()).length < 3; ) await page.waitForTimeout(100);
+  for (const until = Date.now() + 10_000; Date.now() < until && (await notifications()).length < 3; ) await page.waitForTimeout(50);
   const shown = await notifications();
+  // The service knows that this browser is subscribed, and says so when the page is loaded again.
+  await page.reload();
+  await page.waitForSelector("[data-push=on]");
   await page.click("text=Stop notifications");
-  await page.waitForSelector("text=Notifications are off.");
+  await page.waitForSelector("[data-push=off]");
   return { options, shown, errors };
 });

@@ -2,6 +2,7 @@
 import { effect } from "@preact/signals";
 import { get } from "../api/client";
 import type { Balance, Leases, Pool, Prices, StakingPositions } from "../api/types";
+import { live } from "../live/client";
 import { go } from "../state/router";
 import { pools, prices } from "../state/shared";
 import { choosing } from "../wallet/choosing";
@@ -53,9 +54,10 @@ const sum = (values: (string | null | undefined)[]) => String(values.reduce((tot
 const fresh = async <T>(kept: { state: { value: { value?: T } } }, path: string): Promise<T> => kept.state.value.value ?? (await get<T>(path));
 
 export const TOOLS: Tool[] = [
-  reading("get_connected_wallet", "Get connected wallet", "Whether a wallet is connected, and its address.", async (address) => ({
+  reading("get_connected_wallet", "Get connected wallet", "Whether a wallet is connected, its address, and how the live connection is.", async (address) => ({
     connected: address !== null,
     address,
+    ws_state: live.status.value,
   })),
   reading("get_balances", "Get token balances", "Balances of the connected wallet and their worth in USD.", async (address) => {
     const found = address ? await get<{ balances: Balance[]; total_value_usd: string | null }>("/api/balances", { address }) : null;

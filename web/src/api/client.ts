@@ -25,7 +25,7 @@ async function call<T>(path: string, init?: RequestInit): Promise<T> {
   try {
     response = await fetch(path, init);
   } catch {
-    throw new ApiError(0, "OFFLINE", "The service can't be reached. Check that it is running, then try again.");
+    throw new ApiError(0, "OFFLINE", "The service can't be reached.");
   }
   const text = await response.text();
   if (!response.ok) {

@@ -13,6 +13,7 @@ export interface Asset {
   decimals: number;
   displayName: string;
   shortName: string;
+  color?: string;
   networks: string[];
   protocols: string[];
   price: string | null;
@@ -59,6 +60,7 @@ export interface Protocol {
   dex: string;
   position_type: string;
   lpn: string;
+  contracts?: Record<string, string>;
 }
 export interface Network {
   key: string;
@@ -145,4 +147,16 @@ export interface Unsigned {
   memo: string;
   fee?: { amount: { denom: string; amount: string }[]; gas_limit: string };
   signer?: { account_number: string; sequence: string; chain_id: string };
+}
+export interface Market {
+  protocol: string;
+  asset: string;
+  lpn: string;
+  position_type: string;
+  open_positions: number;
+  value: string;
+  mean_leverage: string;
+  openings_24h: number;
+  price: string;
+  price_change_24h: string | null;
 }

@@ -99,6 +99,22 @@ describe("the live client", () => {
     expect(sockets.length).toBe(4);
   });
 
+  it("tells how the connection is", () => {
+    expect(client.status.value).toBe("disconnected");
+    const end = client.follow("prices", {}, () => {});
+    expect(client.status.value).toBe("connecting");
+    last().onopen?.();
+    expect(client.status.value).toBe("connected");
+    last().close();
+    expect(client.status.value).toBe("reconnecting");
+    vi.advanceTimersByTime(1000);
+    last().onopen?.();
+    expect(client.status.value).toBe("connected");
+    end();
+    vi.advanceTimersByTime(5000);
+    expect(client.status.value).toBe("disconnected");
+  });
+
   it("unsubscribes with the last listener and closes when nobody listens any more", () => {
     const one = client.follow("prices", {}, () => {});
     const two = client.follow("prices", {}, () => {});

@@ -1,5 +1,6 @@
 /** One WebSocket for the whole application: it connects when somebody listens, heals, and resumes where it was. */
-import { type Message, type Params, streamOf } from "./messages";
+import { signal, type ReadonlySignal } from "@preact/signals";
+import { isAbout, type Message, type Params, streamOf } from "./messages";
 
 /** The part of a browser's WebSocket that is used, so that a test can stand in for it. */
 export interface Socket {
@@ -10,6 +11,7 @@ export interface Socket {
   close(): void;
 }
 type Listener = (message: Message) => void;
+export type Status = "disconnected" | "connecting" | "connected" | "reconnecting";
 
 const FIRST_PAUSE_MS = 1000;
 const GROWTH = 1.5;
@@ -55,6 +57,7 @@ class Stream {
 
 export class LiveClient {
   private readonly streams = new Map<string, Stream>();
+  private readonly current = signal<Status>("disconnected");
   private socket: Socket | null = null;
   private open = false;
   private failures = 0;
@@ -65,6 +68,11 @@ export class LiveClient {
     private readonly connect: () => Socket,
     private readonly chance: () => number = Math.random,
   ) {}
+
+  /** How the connection is, for whoever shows it. */
+  get status(): ReadonlySignal<Status> {
+    return this.current;
+  }
 
   /** Listen to a stream; returns what ends it. Several listeners of a stream share one subscription. */
   follow(topic: string, params: Params, listener: Listener): () => void {
@@ -97,8 +105,10 @@ export class LiveClient {
     if (this.socket || this.streams.size === 0) return;
     const socket = this.connect();
     this.socket = socket;
+    this.current.value = this.failures > 0 ? "reconnecting" : "connecting";
     socket.onopen = () => {
       this.open = true;
+      this.current.value = "connected";
       this.failures = 0;
       for (const stream of this.streams.values()) this.send(stream.opening());
     };
@@ -109,6 +119,7 @@ export class LiveClient {
   private lost(): void {
     this.socket = null;
     this.open = false;
+    this.current.value = this.streams.size === 0 ? "disconnected" : "reconnecting";
     if (this.streams.size === 0) return;
     const pause = this.wait ?? Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * GROWTH ** this.failures);
     this.wait = undefined;
@@ -137,7 +148,7 @@ export class LiveClient {
     if (!found) return;
     const [topic, key] = found;
     for (const stream of [...this.streams.values()]) {
-      if (stream.topic !== topic || (stream.params["address"] ?? "") !== key) continue;
+      if (stream.topic !== topic || !isAbout(stream.params, key)) continue;
       if (stream.take(message)) for (const listener of [...stream.listeners]) listener(message);
       if (message.type === "resync_required") this.send(stream.opening());
     }

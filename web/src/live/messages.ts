@@ -7,6 +7,11 @@ export interface Place {
   time: string;
   snapshot?: boolean;
 }
+export interface Progress {
+  status: "pending" | "success" | "failed";
+  steps_completed: number;
+  total_steps: number;
+}
 export interface About {
   topic: string;
   key: string;
@@ -15,7 +20,10 @@ export type Push =
   | ({ type: "price_update"; prices: Record<string, string> } & Place)
   | ({ type: "lease_update"; lease: Lease; owner: string } & Place)
   | ({ type: "earn_update"; address: string; positions: EarnPosition[]; total_deposited_usd: string } & Place)
-  | ({ type: "balance_update"; address: string; balances: Balance[]; total_value_usd: string } & Place);
+  | ({ type: "balance_update"; address: string; balances: Balance[]; total_value_usd: string } & Place)
+  | ({ type: "skip_tx_update"; tx_hash: string; error?: string } & Progress & Place)
+  | ({ type: "tx_status"; tx_hash: string; status: Progress["status"]; error?: string } & Place)
+  | ({ type: "transfer_update"; id?: string; tx_hash?: string; state: string; error?: unknown } & Progress & Place);
 export type Marker =
   | ({ type: "snapshot"; count: number; seq: number } & About)
   | ({ type: "resumed"; count: number; seq: number } & About)
@@ -36,6 +44,12 @@ export function streamOf(message: Message | { type: string }): [string, string] 
       return ["earn", known.address];
     case "balance_update":
       return ["balances", known.address];
+    case "skip_tx_update":
+      return ["skip_tx", known.tx_hash];
+    case "tx_status":
+      return ["tx_status", known.tx_hash];
+    case "transfer_update":
+      return ["transfer", known.id ?? known.tx_hash ?? ""];
     case "snapshot":
     case "resumed":
     case "resync_required":
@@ -44,4 +58,12 @@ export function streamOf(message: Message | { type: string }): [string, string] 
     default:
       return null;
   }
+}
+
+/** Whether a stream that was asked for with these parameters is the one of this key: markers name a transaction with its
+ * chain, pushes without it. */
+export function isAbout(params: Params, key: string): boolean {
+  const name = params["tx_hash"] ?? params["hash"];
+  if (name === undefined) return (params["address"] ?? params["id"] ?? "") === key;
+  return key === name || key === `${name}@${params["source_chain"] ?? params["chain_id"] ?? ""}`;
 }

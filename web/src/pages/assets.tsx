@@ -1,32 +1,45 @@
+import { useState } from "preact/hooks";
 import { get } from "../api/client";
-import type { Balance } from "../api/types";
-import { assets } from "../state/shared";
-import { liveBalances } from "../live/resources";
-import { Resource, useResource } from "../state/resource";
-import { units, usd } from "../ui/format";
-import { t } from "../text/text";
-import { Card, Show, Table } from "../ui/parts";
+import type { Asset, Balance } from "../api/types";
+import { assets, balancesOf, markets } from "../state/shared";
+import { keyed, Resource, useResource } from "../state/resource";
+import { mark, t } from "../text/text";
+import { AreaChart, Keys, thinned, type Point, type Series } from "../ui/chart";
+import { fullName, Named, shortName } from "../ui/coin";
+import { amountOf, units, usd } from "../ui/format";
+import { Card, Delta, Segments, Share, Show, Title } from "../ui/parts";
+import { Table } from "../ui/table";
 import { account } from "../wallet/wallet";
-import { useMemo } from "preact/hooks";
+
+const SPANS = [["1", mark("1D")], ["7", mark("1W")], ["30", mark("1M")], ["90", mark("3M")]] as const;
+type Span = (typeof SPANS)[number][0];
 
 export function Assets() {
   const state = useResource(assets);
+  const changes = useResource(markets).value ?? [];
+  const [chosen, choose] = useState<string | null>(null);
+  const rows = state.value?.assets ?? [];
+  const shown = rows.find((one) => one.ticker === chosen) ?? rows.find((one) => one.ticker === "ATOM") ?? rows[0];
+  const change = (row: Asset) => changes.find((one) => (one.position_type.toLowerCase() === "short" ? one.lpn : one.asset) === row.ticker)?.price_change_24h;
   return (
     <>
-      <h1>{t("Assets")}</h1>
+      <Title text={t("Assets")} about={t("What is priced, held and leased here.")} />
       {account.value && <Holdings key={account.value.address} address={account.value.address} />}
-      <Card title="All assets">
-        <Show of={state} lines={8}>
-          {({ assets: rows }) => (
+      {shown && <PriceHistory key={shown.ticker} asset={shown} />}
+      <Card title={t("All assets")}>
+        <Show of={state} lines={12}>
+          {({ assets: all }) => (
             <Table
-              rows={rows}
+              label={t("All assets")}
+              rows={all}
               keyOf={(row) => row.ticker}
-              empty="No assets are configured."
+              empty={t("No assets are configured.")}
               columns={[
-                { title: "Asset", cell: (row) => <b>{row.displayName}</b> },
-                { title: "Ticker", cell: (row) => row.shortName },
-                { title: "Networks", cell: (row) => row.networks.join(", ") },
-                { title: "Price", cell: (row) => usd(row.price), end: true },
+                { title: t("Asset"), cell: (row) => <Named ticker={row.ticker} name={row.displayName} note={row.shortName} /> },
+                { title: t("Networks"), cell: (row) => row.networks.join(", ") },
+                { title: t("24 hours"), cell: (row) => <Delta value={change(row)} />, end: true },
+                { title: t("Price"), cell: (row) => <b>{usd(row.price)}</b>, end: true },
+                { title: "", cell: (row) => <button class="second small" aria-pressed={row === shown} onClick={() => (choose(row.ticker), scrollTo({ top: 0 }))}>{t("Chart")}</button>, end: true },
               ]}
             />
           )}
@@ -36,25 +49,63 @@ export function Assets() {
   );
 }
 
-function Holdings({ address }: { address: string }) {
-  const resource = useMemo(() => new Resource<{ balances: Balance[] }>(() => get("/api/balances", { address }), 15_000, liveBalances(address)), [address]);
+function PriceHistory({ asset }: { asset: Asset }) {
+  const [span, setSpan] = useState<Span>("7");
+  const protocol = asset.protocols[0] ?? "";
+  const resource = keyed(`price ${asset.ticker} ${protocol} ${span}`, () => new Resource<Point[]>(() => get("/api/etl/prices", { interval: span, key: asset.ticker, protocol }), 60_000));
   const state = useResource(resource);
   return (
-    <Card title="Your balances">
-      <Show of={state} lines={4}>
+    <Card
+      title={t("Price of {asset}", { asset: asset.displayName })}
+      aside={<Segments label={t("Period")} value={span} choose={setSpan} options={SPANS.map(([key, name]) => [key, t(name)] as const)} />}
+    >
+      <Show of={state} lines={7}>
+        {(rows) => {
+          const points = thinned([...rows].sort((a, b) => a[0] - b[0]));
+          const series: Series[] = [{ name: asset.shortName, points, tone: "first" }];
+          return (
+            <div class="stack">
+              {points.length > 1 && <Keys series={series} format={usd} />}
+              <AreaChart label={t("Price of {asset}", { asset: asset.displayName })} format={usd} fromZero={false} kind="short" series={series} />
+            </div>
+          );
+        }}
+      </Show>
+    </Card>
+  );
+}
+
+function Holdings({ address }: { address: string }) {
+  const state = useResource(balancesOf(address));
+  const total = (rows: Balance[]) => rows.reduce((sum, row) => sum + Number(row.amount_usd ?? 0), 0);
+  return (
+    <Card title={t("Your balances")} aside={state.value && <b class="number">{usd(total(state.value.balances))}</b>}>
+      <Show of={state} lines={6}>
         {({ balances }) => (
           <Table
-            rows={balances}
+            label={t("Your balances")}
+            rows={[...balances].sort((a, b) => Number(b.amount_usd ?? 0) - Number(a.amount_usd ?? 0))}
             keyOf={(row) => row.denom}
-            empty="This account holds nothing yet."
+            empty={t("This account holds nothing yet.")}
             columns={[
-              { title: "Currency", cell: (row) => row.key.split("@")[0] },
-              { title: "Amount", cell: (row) => units(row.amount, row.decimal_digits), end: true },
-              { title: "Worth", cell: (row) => usd(row.amount_usd), end: true },
+              { title: t("Asset"), cell: (row) => <Named ticker={tickerOf(row)} name={fullName(tickerOf(row))} note={from(row)} /> },
+              { title: t("Amount"), cell: (row) => <span title={units(row.amount, row.decimal_digits)}>{amountOf(row.amount, row.decimal_digits)} {shortName(tickerOf(row))}</span>, end: true },
+              { title: t("Share"), cell: (row) => <Share value={total(balances) ? (Number(row.amount_usd ?? 0) / total(balances)) * 100 : 0} />, end: true },
+              { title: t("Worth"), cell: (row) => <b>{usd(row.amount_usd)}</b>, end: true },
             ]}
           />
         )}
       </Show>
     </Card>
   );
+}
+
+function tickerOf(row: Balance): string {
+  return row.key.split("@")[0] ?? row.key;
+}
+
+/** The network a balance came from, which tells two denoms of one currency apart. */
+function from(row: Balance): string {
+  const network = row.key.split("@")[1]?.split("-")[0] ?? "";
+  return network ? t("from {network}", { network: network[0] + network.slice(1).toLowerCase() }) : "";
 }

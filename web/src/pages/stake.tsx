@@ -1,56 +1,61 @@
-import { useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { StakingPositions, Validator } from "../api/types";
-import { Resource, useResource } from "../state/resource";
-import { networks } from "../state/shared";
-import { AmountForm, build } from "../ui/form";
-import { baseUnits, percent, units, when } from "../ui/format";
-import { t } from "../text/text";
-import { Card, Figure, Show, Table } from "../ui/parts";
+import { keyed, Resource, useResource } from "../state/resource";
+import { currencies, networks } from "../state/shared";
+import { mark, t } from "../text/text";
+import { AmountForm, BuildButton } from "../ui/form";
+import { amountOf, count, percent, when } from "../ui/format";
+import { Card, Empty, Figure, Figures, Share, Show, Title } from "../ui/parts";
+import { Table } from "../ui/table";
 import { account } from "../wallet/wallet";
+import { Held } from "./earn";
 
+const DECIMALS = 6;
 const validators = new Resource<Validator[]>(() => get("/api/staking/validators"), 60_000);
+const inflation = new Resource<{ annual_inflation: string; bonded_tokens: string }>(() => get("/api/governance/apr"), 60_000);
+const rules = new Resource<{ unbonding_time: string }>(() => get("/api/staking/params"), 300_000);
+const stakeOf = (address: string) => keyed(`stake ${address}`, () => new Resource<StakingPositions>(() => get("/api/staking/positions", { address })));
+const STATUSES: Record<string, [string, string]> = { bonded: [mark("bonded"), "good"], unbonding: [mark("unbonding"), "warn"], unbonded: [mark("unbonded"), ""], jailed: [mark("jailed"), "bad"] };
+type How = "delegate" | "undelegate" | "redelegate";
 
 export function Stake() {
   const state = useResource(validators);
+  const pace = useResource(inflation).value;
+  const days = Math.round(parseInt(useResource(rules).value?.unbonding_time ?? "", 10) / 86_400);
   const own = useResource(networks).value?.find((network) => network.native);
   const symbol = own?.symbol ?? "";
-  const [chosen, choose] = useState<Validator | null>(null);
   const address = account.value?.address ?? null;
-  const mine = useMemo(() => (address ? new Resource<StakingPositions>(() => get("/api/staking/positions", { address })) : null), [address]);
+  const mine = address ? stakeOf(address) : null;
+  const [doing, act] = useState<{ validator: string; how: How } | null>(null);
+  const choose = (validator: string, how: How) => (act({ validator, how }), scrollTo({ top: 0 }));
+  const bonded = (state.value ?? []).reduce((sum, one) => sum + Number(one.tokens), 0);
   return (
     <>
-      <h1>{t("Stake")}</h1>
-      {mine && <Mine resource={mine} symbol={symbol} all={state.value ?? []} />}
-      {chosen && (
-        <Card title={`Delegate to ${chosen.moniker}`}>
-          <AmountForm
-            label="Amount"
-            unit={symbol}
-            action="Delegate"
-            done={() => void mine?.refresh()}
-            make={(text) => {
-              const base = baseUnits(text, 6);
-              return base
-                ? { title: `Delegate ${text} ${symbol} to ${chosen.moniker}`, path: "/api/staking/delegate", body: { validator_address: chosen.operator_address, amount: base } }
-                : "Give a positive amount with at most 6 decimals.";
-            }}
-          />
-        </Card>
-      )}
-      <Card title="Validators">
-        <Show of={state} lines={5}>
+      <Title text={t("Stake")} about={t("Delegate to validators, share their rewards, and vote.")} />
+      <Figures kind="tiles">
+        <Figure label={t("Yearly reward")} value={percent(pace && (Number(pace.annual_inflation) / Number(pace.bonded_tokens)) * 100)} note={t("before commission")} />
+        <Figure label={t("Staked in all")} value={count(pace && Number(pace.bonded_tokens) / 10 ** DECIMALS)} note={symbol} />
+        {mine ? <Own resource={mine} symbol={symbol} /> : <Figure label={t("Validators")} value={state.value?.length ?? "–"} />}
+        <Figure label={t("Unbonding takes")} value={Number.isFinite(days) ? t("{count} days", { count: days }) : "–"} />
+      </Figures>
+      {doing && state.value && <Desk key={doing.validator + doing.how} {...doing} symbol={symbol} all={state.value} mine={mine} />}
+      {mine && <Mine resource={mine} symbol={symbol} choose={choose} />}
+      <Card title={t("Validators")}>
+        <Show of={state} lines={6}>
           {(rows) => (
             <Table
-              rows={rows}
+              label={t("Validators")}
+              rows={[...rows].sort((a, b) => Number(b.tokens) - Number(a.tokens))}
               keyOf={(row) => row.operator_address}
-              empty="No validators."
+              empty={t("No validators.")}
               columns={[
-                { title: "Validator", cell: (row) => <b>{row.moniker}</b> },
-                { title: "Status", cell: (row) => <span class="tag">{row.jailed ? "jailed" : row.status}</span> },
-                { title: "Stake", cell: (row) => units(row.tokens, 6).split(".")[0], end: true },
-                { title: "Commission", cell: (row) => percent(Number(row.commission_rate) * 100), end: true },
-                { title: "", cell: (row) => <button class="second" onClick={() => choose(row)}>Delegate</button>, end: true },
+                { title: t("Validator"), cell: (row) => <b>{row.moniker}</b> },
+                { title: t("Status"), cell: (row) => <Status of={row} /> },
+                { title: t("Stake"), cell: (row) => count(Number(row.tokens) / 10 ** DECIMALS), end: true },
+                { title: t("Voting power"), cell: (row) => <Share value={bonded ? (Number(row.tokens) / bonded) * 100 : 0} />, end: true },
+                { title: t("Commission"), cell: (row) => percent(Number(row.commission_rate) * 100), end: true },
+                { title: "", cell: (row) => <button class="second small" data-delegate={row.operator_address} onClick={() => choose(row.operator_address, "delegate")}>{t("Delegate")}</button>, end: true },
               ]}
             />
           )}
@@ -60,100 +65,117 @@ export function Stake() {
   );
 }
 
-function Mine({ resource, symbol, all }: { resource: Resource<StakingPositions>; symbol: string; all: Validator[] }) {
+function Status({ of }: { of: Validator }) {
+  const [name, tone] = STATUSES[of.jailed ? "jailed" : of.status] ?? [of.status, ""];
+  return <span class={`tag ${tone}`}>{t(name)}</span>;
+}
+
+function Own({ resource, symbol }: { resource: Resource<StakingPositions>; symbol: string }) {
+  const { value } = useResource(resource);
+  return <Figure label={t("Your stake")} value={value ? <span data-staked={value.total_staked}>{amountOf(value.total_staked, DECIMALS)} {symbol}</span> : "–"} note={value && t("{amount} {currency} of rewards", { amount: amountOf(value.total_rewards.split(".")[0] ?? "0", DECIMALS), currency: symbol })} />;
+}
+
+function Mine({ resource, symbol, choose }: { resource: Resource<StakingPositions>; symbol: string; choose: (validator: string, how: How) => void }) {
   const state = useResource(resource);
-  const [problem, setProblem] = useState("");
-  const [moving, move] = useState<{ from: string; how: "Undelegate" | "Redelegate" } | null>(null);
   const refresh = () => void resource.refresh();
   return (
-    <Card title="Your stake">
-      <Show of={state} lines={2}>
+    <Card
+      title={t("Your delegations")}
+      aside={
+        state.value && state.value.delegations.length > 0 && (
+          <BuildButton kind="second small" text={t("Claim rewards")} done={refresh} wanted={{ title: t("Claim rewards"), path: "/api/staking/claim-rewards", body: { validator_addresses: state.value.delegations.map((one) => one.validator_address) } }} />
+        )
+      }
+    >
+      <Show of={state} lines={3}>
         {(value) => (
-          <>
-            <dl class="figures">
-              <Figure label="Staked" value={`${units(value.total_staked, 6)} ${symbol}`} />
-              <Figure label="Rewards" value={`${units(value.total_rewards.split(".")[0] ?? "0", 6)} ${symbol}`} />
-            </dl>
-            {value.delegations.length > 0 && (
-              <>
-                <Table
-                  rows={value.delegations}
-                  keyOf={(row) => row.validator_address}
-                  empty=""
-                  columns={[
-                    { title: "Validator", cell: (row) => <b>{row.validator_moniker ?? row.validator_address}</b> },
-                    { title: "Staked", cell: (row) => units(row.balance.amount, 6), end: true },
-                    {
-                      title: "",
-                      end: true,
-                      cell: (row) => (
-                        <span class="buttons">
-                          {(["Undelegate", "Redelegate"] as const).map((how) => (
-                            <button key={how} class="second" onClick={() => move({ from: row.validator_address, how })}>{how}</button>
-                          ))}
-                        </span>
-                      ),
-                    },
-                  ]}
-                />
-                {moving && <Move key={moving.from + moving.how} {...moving} symbol={symbol} all={all} done={refresh} />}
-                <button
-                  onClick={async () =>
-                    setProblem(await build({ title: "Claim rewards", path: "/api/staking/claim-rewards", body: { validator_addresses: value.delegations.map((one) => one.validator_address) } }, refresh))
-                  }
-                >
-                  Claim rewards
-                </button>
-              </>
+          <div class="stack-wide">
+            {value.delegations.length === 0 ? (
+              <Empty icon="stake" title={t("Nothing staked yet")} text={t("Choose a validator below to delegate to.")} />
+            ) : (
+              <Table
+                label={t("Your delegations")}
+                rows={value.delegations}
+                keyOf={(row) => row.validator_address}
+                empty=""
+                columns={[
+                  { title: t("Validator"), cell: (row) => <b>{row.validator_moniker ?? row.validator_address}</b> },
+                  { title: t("Staked"), cell: (row) => `${amountOf(row.balance.amount, DECIMALS)} ${symbol}`, end: true },
+                  {
+                    title: "",
+                    end: true,
+                    cell: (row) => (
+                      <span class="buttons">
+                        <button class="second small" onClick={() => choose(row.validator_address, "undelegate")}>{t("Undelegate")}</button>
+                        <button class="second small" onClick={() => choose(row.validator_address, "redelegate")}>{t("Redelegate")}</button>
+                      </span>
+                    ),
+                  },
+                ]}
+              />
             )}
             {value.unbonding.length > 0 && (
               <Table
+                label={t("Unbonding stake")}
                 rows={value.unbonding.flatMap((one) => one.entries.map((entry) => ({ ...entry, moniker: one.validator_moniker ?? one.validator_address })))}
                 keyOf={(row) => `${row.moniker}-${row.completion_time}-${row.balance}`}
                 empty=""
                 columns={[
-                  { title: "Unbonding from", cell: (row) => row.moniker },
-                  { title: "Amount", cell: (row) => units(row.balance, 6), end: true },
-                  { title: "Free at", cell: (row) => when(row.completion_time), end: true },
+                  { title: t("Unbonding from"), cell: (row) => row.moniker },
+                  { title: t("Amount"), cell: (row) => `${amountOf(row.balance, DECIMALS)} ${symbol}`, end: true },
+                  { title: t("Free at"), cell: (row) => when(row.completion_time), end: true },
                 ]}
               />
             )}
-            {problem && <p class="problem" role="alert">{problem}</p>}
-          </>
+          </div>
         )}
       </Show>
     </Card>
   );
 }
 
-/** Take stake from a validator, or move it to another one. */
-function Move({ from, how, symbol, all, done }: { from: string; how: "Undelegate" | "Redelegate"; symbol: string; all: Validator[]; done: () => void }) {
-  const others = all.filter((one) => one.operator_address !== from && !one.jailed);
+/** Stake given to a validator, taken from it, or moved to another one. */
+function Desk({ validator, how, symbol, all, mine }: { validator: string; how: How; symbol: string; all: Validator[]; mine: Resource<StakingPositions> | null }) {
+  const others = all.filter((one) => one.operator_address !== validator && !one.jailed);
   const [to, setTo] = useState(others[0]?.operator_address ?? "");
+  const known = useResource(currencies).value?.currencies;
+  const denom = Object.values(known ?? {}).find((one) => one.ticker === symbol)?.bank_symbol ?? "";
+  const moniker = all.find((one) => one.operator_address === validator)?.moniker ?? validator;
+  const staked = mine?.state.value.value?.delegations.find((one) => one.validator_address === validator)?.balance.amount;
+  const words = { delegate: t("Delegate"), undelegate: t("Undelegate"), redelegate: t("Redelegate") }[how];
+  const titles = { delegate: t("Delegate to {validator}", { validator: moniker }), undelegate: t("Undelegate from {validator}", { validator: moniker }), redelegate: t("Redelegate from {validator}", { validator: moniker }) };
   return (
-    <>
-      {how === "Redelegate" && (
-        <label>
-          To{" "}
-          <select value={to} onChange={(event) => setTo(event.currentTarget.value)}>
-            {others.map((one) => (
-              <option key={one.operator_address} value={one.operator_address}>{one.moniker}</option>
-            ))}
-          </select>
-        </label>
-      )}
-      <AmountForm
-        label={`${how} amount`}
-        unit={symbol}
-        action={how}
-        done={done}
-        make={(text) => {
-          const amount = baseUnits(text, 6);
-          if (!amount) return "Give a positive amount with at most 6 decimals.";
-          if (how === "Undelegate") return { title: `Undelegate ${text} ${symbol}`, path: "/api/staking/undelegate", body: { validator_address: from, amount } };
-          return { title: `Redelegate ${text} ${symbol}`, path: "/api/staking/redelegate", body: { src_validator_address: from, dst_validator_address: to, amount } };
-        }}
-      />
-    </>
+    <Card title={titles[how]} kind="narrow">
+      <div class="stack" data-desk={how}>
+        {how === "redelegate" && (
+          <label class="field">
+            <span>{t("To")}</span>
+            <select value={to} onChange={(event) => setTo(event.currentTarget.value)}>
+              {others.map((one) => (
+                <option key={one.operator_address} value={one.operator_address}>{one.moniker}</option>
+              ))}
+            </select>
+          </label>
+        )}
+        <Held address={account.value?.address} denom={denom}>
+          {(held) => (
+            <AmountForm
+              id={how}
+              label={t("Amount")}
+              unit={symbol}
+              action={words}
+              decimals={DECIMALS}
+              held={how === "delegate" ? held : staked}
+              done={() => void mine?.refresh()}
+              make={(amount) => ({
+                title: titles[how],
+                path: `/api/staking/${how}`,
+                body: how === "redelegate" ? { src_validator_address: validator, dst_validator_address: to, amount } : { validator_address: validator, amount },
+              })}
+            />
+          )}
+        </Held>
+      </div>
+    </Card>
   );
 }

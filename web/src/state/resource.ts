@@ -34,7 +34,7 @@ export class Resource<T> {
       const value = await this.load();
       this.current.value = { value, loading: false };
     } catch (error) {
-      const failure = error instanceof ApiError ? error : new ApiError(0, "ERROR", String(error));
+      const failure = error instanceof ApiError ? error : new ApiError(0, "ERROR", error instanceof Error ? error.message : String(error));
       const { value } = this.current.value;
       this.current.value = value === undefined ? { error: failure, loading: false } : { value, error: failure, loading: false };
     } finally {
@@ -67,4 +67,17 @@ export class Resource<T> {
 export function useResource<T>(resource: Resource<T>): Loaded<T> {
   useEffect(() => resource.retain(), [resource]);
   return resource.state.value;
+}
+
+const kept = new Map<string, Resource<unknown>>();
+const MOST_KEPT = 60;
+
+/** One resource for each name, so that a page shown again has its last values at once. */
+export function keyed<T>(name: string, make: () => Resource<T>): Resource<T> {
+  const found = kept.get(name) as Resource<T> | undefined;
+  if (found) return found;
+  const made = make();
+  kept.set(name, made as Resource<unknown>);
+  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value as string);
+  return made;
 }

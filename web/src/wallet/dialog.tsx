@@ -1,38 +1,23 @@
 /** Choosing a wallet, and looking at a transaction before it is signed. */
-import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
-import type { Unsigned } from "../api/types";
+import { useState } from "preact/hooks";
+import { explain } from "../api/explain";
 import { networks } from "../state/shared";
 import { useResource } from "../state/resource";
-import { t } from "../text/text";
+import { mark, t } from "../text/text";
+import { Facts } from "../ui/parts";
+import { Modal } from "../ui/modal";
 import { testAccounts } from "./accounts";
 import { choosing } from "./choosing";
-import { account, connect, connecting, submit, type Stage } from "./wallet";
+import { coinText, decode } from "./decode";
+import { review } from "./review";
+import { account, connect, connecting, submit, type Choice, type Stage } from "./wallet";
 
-export const review = signal<{ title: string; unsigned: Unsigned; done: (hash: string) => void } | null>(null);
-
-const STAGES: Record<Stage, string> = {
-  signing: "Waiting for the signature…",
-  broadcasting: "Sent to the chain…",
-  included: "In a block; waiting for the index…",
-  indexed: "Done.",
-};
-
-function Modal({ title, close, children }: { title: string; close: () => void; children: preact.ComponentChildren }) {
-  const element = useRef<HTMLDialogElement>(null);
-  useEffect(() => element.current?.showModal(), []);
-  return (
-    <dialog ref={element} onClose={close} onCancel={close} aria-label={title}>
-      <header>
-        <h2>{t(title)}</h2>
-        <button class="plain" onClick={close} aria-label="Close">
-          ×
-        </button>
-      </header>
-      {children}
-    </dialog>
-  );
-}
+const STAGES: [Stage, string][] = [
+  ["signing", mark("Signed in this browser")],
+  ["broadcasting", mark("Sent to the chain")],
+  ["included", mark("In a block")],
+  ["indexed", mark("Indexed")],
+];
 
 export function WalletDialog() {
   const [problem, setProblem] = useState("");
@@ -44,38 +29,48 @@ export function WalletDialog() {
     choosing.value = false;
     setProblem("");
   };
-  const choose = async (choice: Parameters<typeof connect>[0]) => {
+  const choose = async (choice: Choice) => {
+    setProblem("");
     try {
       await connect(choice);
       close();
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(explain(error));
     }
   };
   return (
-    <Modal title="Connect a wallet" close={close}>
+    <Modal title={t("Connect a wallet")} close={close}>
       <div class="stack">
-        <button disabled={connecting.value} onClick={() => void choose({ kind: "keplr" })}>
-          Keplr
-        </button>
+        <div class="wallets">
+          <button class="second" disabled={connecting.value} onClick={() => void choose({ kind: "keplr" })}>
+            <Disc letter="K" colour="#3b5bdb" />
+            <span>
+              Keplr
+              <small>{t("Your keys stay in the extension.")}</small>
+            </span>
+          </button>
+        </div>
         {local && (
           <>
             <p class="quiet">{t("Test accounts of this development chain. Their keys are public.")}</p>
-            {testAccounts().map((one) => (
-              <button class="second" key={one.name} disabled={connecting.value} onClick={() => void choose({ kind: "devnet", ...one })}>
-                {one.name}
-              </button>
-            ))}
+            <div class="wallets pair">
+              {testAccounts().map((one) => (
+                <button class="second" key={one.name} disabled={connecting.value} onClick={() => void choose({ kind: "devnet", ...one })}>
+                  <Disc letter={one.name[0] ?? ""} colour="var(--first)" />
+                  <span>{one.name}</span>
+                </button>
+              ))}
+            </div>
           </>
         )}
-        {problem && (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        {problem && <p class="problem" role="alert">{problem}</p>}
       </div>
     </Modal>
   );
+}
+
+function Disc({ letter, colour }: { letter: string; colour: string }) {
+  return <span class="coin" aria-hidden="true" style={{ background: colour, color: colour.startsWith("#") ? "#fff" : "var(--on-first)" }}>{letter.toUpperCase()}</span>;
 }
 
 export function ReviewDialog() {
@@ -94,38 +89,58 @@ export function ReviewDialog() {
       wanted.done(await submit(wanted.unsigned, setStage));
     } catch (error) {
       setStage(null);
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(explain(error));
     }
   };
-  const fee = wanted.unsigned.fee?.amount.map((coin) => `${coin.amount} ${coin.denom}`).join(", ");
+  const { messages, fee, memo } = wanted.unsigned;
+  const terms: [string, string][] = [];
+  if (fee) terms.push([t("Network fee"), fee.amount.map(coinText).join(", ")]);
+  if (memo) terms.push([t("Memo"), memo]);
+  if (account.value) terms.push([t("Signed by"), `${account.value.name} …${account.value.address.slice(-6)}`]);
   return (
     <Modal title={wanted.title} close={close}>
       <div class="stack">
-        {wanted.unsigned.messages.map((message, index) => (
-          <details key={index} open>
-            <summary>{message["@type"].split(".").at(-1)}</summary>
-            <pre>{JSON.stringify(message, null, 2)}</pre>
-          </details>
-        ))}
-        {fee && <p class="quiet">Fee {fee}</p>}
-        {stage && (
-          <p role="status" aria-live="polite">
-            {t(STAGES[stage])}
-          </p>
-        )}
-        {problem && (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
-        {stage === "indexed" ? (
-          <button onClick={close}>{t("Close")}</button>
+        {messages.map((message, index) => {
+          const { title, rows } = decode(message);
+          return (
+            <div class="step" key={index}>
+              <b>{title}</b>
+              <Facts rows={rows} />
+            </div>
+          );
+        })}
+        <Facts rows={terms} />
+        <details>
+          <summary>{t("The whole transaction")}</summary>
+          {messages.map((message, index) => (
+            <pre key={index}>{JSON.stringify(message, null, 2)}</pre>
+          ))}
+        </details>
+        {stage && <Progress stage={stage} />}
+        {problem && <p class="problem" role="alert">{problem}</p>}
+        {stage === "late" && <p class="quiet">{t("It is in a block. The index is behind; the pages show it when it has caught up.")}</p>}
+        {stage === "indexed" || stage === "late" ? (
+          <button onClick={close} data-done="">{t("Close")}</button>
         ) : (
-          <button disabled={stage !== null || !account.value} onClick={() => void send()}>
+          <button disabled={stage !== null || !account.value} onClick={() => void send()} data-sign="">
             {t("Sign and send")}
           </button>
         )}
       </div>
     </Modal>
+  );
+}
+
+function Progress({ stage }: { stage: Stage }) {
+  const reached = STAGES.findIndex(([name]) => name === (stage === "late" ? "indexed" : stage));
+  const at = (index: number) => (index < reached || stage === "indexed" ? "done" : index === reached ? "now" : "later");
+  return (
+    <div role="status" data-stage={stage}>
+      <ol class="stages">
+        {STAGES.map(([name, text], index) => (
+          <li key={name} data-at={at(index)}>{t(text)}</li>
+        ))}
+      </ol>
+    </div>
   );
 }

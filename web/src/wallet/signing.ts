@@ -2,10 +2,16 @@
 import { SigningCosmWasmClient } from "@cosmjs/cosmwasm-stargate";
 import { fromBech32, toBech32 } from "@cosmjs/encoding";
 import { DirectSecp256k1HdWallet, type EncodeObject, type OfflineSigner } from "@cosmjs/proto-signing";
-import { GasPrice } from "@cosmjs/stargate";
+import { calculateFee, GasPrice, type StdFee } from "@cosmjs/stargate";
+import { TxRaw } from "cosmjs-types/cosmos/tx/v1beta1/tx";
 import { get } from "../api/client";
 import type { Network, Unsigned } from "../api/types";
+import { t } from "../text/text";
 import type { Stage } from "./wallet";
+
+const POLL_MS = 300;
+const LONGEST_MS = 15_000;
+const GAS_MARGIN = 1.5;
 
 interface Keplr {
   experimentalSuggestChain(chain: unknown): Promise<void>;
@@ -19,18 +25,17 @@ export interface Session {
   name: string;
   address: string;
   client: SigningCosmWasmClient;
+  gasPrice: GasPrice;
   close(): void;
 }
 
 export async function openSession(choice: Choice, network: Network): Promise<Session> {
   const { signer, name } = choice.kind === "devnet" ? await testWallet(choice, network) : await keplr(network);
   const [first] = await signer.getAccounts();
-  if (!first) throw new Error("The wallet has no account for this chain.");
-  const client = await SigningCosmWasmClient.connectWithSigner(network.rpc_url, signer, {
-    gasPrice: GasPrice.fromString(network.gas_price),
-    broadcastPollIntervalMs: 400,
-  });
-  return { name, address: first.address, client, close: () => client.disconnect() };
+  if (!first) throw new Error(t("The wallet has no account for this chain."));
+  const gasPrice = GasPrice.fromString(network.gas_price);
+  const client = await SigningCosmWasmClient.connectWithSigner(network.rpc_url, signer, { gasPrice });
+  return { name, address: first.address, client, gasPrice, close: () => client.disconnect() };
 }
 
 async function testWallet(choice: { name: string; mnemonic: string }, network: Network) {
@@ -40,7 +45,7 @@ async function testWallet(choice: { name: string; mnemonic: string }, network: N
 
 async function keplr(network: Network) {
   const wallet = (globalThis as { keplr?: Keplr }).keplr;
-  if (!wallet) throw new Error("Keplr is not installed in this browser.");
+  if (!wallet) throw new Error(t("Keplr is not installed in this browser."));
   await wallet.experimentalSuggestChain(suggestion(network));
   await wallet.enable(network.chain_id);
   const key = await wallet.getKey(network.chain_id);
@@ -106,26 +111,34 @@ export function addressOn(session: Session, prefix: string): string {
 
 export async function submit(session: Session, unsigned: Unsigned, tell: (stage: Stage) => void): Promise<string> {
   const messages = unsigned.messages.map(encodeObject);
-  const fee = unsigned.fee ? { amount: unsigned.fee.amount, gas: unsigned.fee.gas_limit } : ("auto" as const);
+  const { client, address } = session;
   tell("signing");
-  const result = await session.client.signAndBroadcast(session.address, messages, fee, unsigned.memo);
+  const fee = unsigned.fee ? { amount: unsigned.fee.amount, gas: unsigned.fee.gas_limit } : await estimate(session, messages, unsigned.memo);
+  const signed = await client.sign(address, messages, fee, unsigned.memo);
   tell("broadcasting");
-  if (result.code !== 0) throw new Error(result.rawLog || `The chain refused it (code ${result.code}).`);
+  const result = await client.broadcastTx(TxRaw.encode(signed).finish(), undefined, POLL_MS);
+  if (result.code !== 0) throw new Error(result.rawLog || t("The chain refused it (code {code}).", { code: result.code }));
   tell("included");
-  await indexed(session.address, result.transactionHash);
-  tell("indexed");
+  tell((await indexed(address, result.transactionHash)) ? "indexed" : "late");
   return result.transactionHash;
 }
 
-/** Wait, not for ever, until the index shows the transaction. */
-async function indexed(address: string, hash: string): Promise<void> {
-  for (let attempt = 0; attempt < 20; attempt += 1) {
+/** A fee for messages that came without one: what a dry run uses, and some more. */
+async function estimate({ client, address, gasPrice }: Session, messages: EncodeObject[], memo: string): Promise<StdFee> {
+  const used = await client.simulate(address, messages, memo);
+  return calculateFee(Math.ceil(used * GAS_MARGIN), gasPrice);
+}
+
+/** Whether the index shows the transaction, asked for a while and not for ever. */
+async function indexed(address: string, hash: string): Promise<boolean> {
+  for (const until = Date.now() + LONGEST_MS; Date.now() < until; ) {
     try {
-      const found = await get<unknown[]>("/api/etl/txs", { address, limit: 10 });
-      if (JSON.stringify(found).includes(hash)) return;
+      const found = await get<{ tx_hash?: string }[]>("/api/etl/txs", { address, limit: 10 });
+      if (found.some((one) => one.tx_hash === hash)) return true;
     } catch {
       // The index may be behind or away; the transaction is on the chain all the same.
     }
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
+  return false;
 }

@@ -5,7 +5,10 @@ A real chain gets none from us: what is shown of it is its operator's decision.
 
 from __future__ import annotations
 
+from importlib import resources
 from typing import Any
+
+import msgspec
 
 from leasehold.app_api.gating import documents
 from leasehold.app_api.gating.store import Locale
@@ -32,6 +35,9 @@ _COUNTERPARTIES = {
     "NEUTRON": ("Neutron", "neutron-1", "neutron", "untrn", "NEUTRON-ASTROPORT-USDC_NOBLE", "neutron-astroport"),
 }
 _SVM_LONG = "SOLANA-RAYDIUM-USDC"
+SOURCE = "en"
+# Each named in itself, as the application's choice of languages shows them.
+LANGUAGES = {"en": "English", "de": "Deutsch", "es": "Español"}
 _DOWNPAYMENT = {"min": 40.0, "max": 6000.0}
 
 
@@ -113,5 +119,9 @@ def first_documents(settings: Settings) -> dict[str, Any]:
 
 
 def first_locales() -> list[Locale]:
-    """English, as the source of every other language."""
-    return [Locale("en", "English", True, True, {"message": {}, "push": {}})]
+    """The application's own texts and their translations; English is the source of every other language."""
+    folder = resources.files("leasehold.app_api.gating") / "locales"
+    return [
+        Locale(lang, label, lang == SOURCE, True, msgspec.json.decode((folder / f"{lang}.json").read_bytes()))
+        for lang, label in LANGUAGES.items()
+    ]

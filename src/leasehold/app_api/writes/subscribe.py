@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+from urllib.parse import urlencode
 
 import msgspec
 
 from leasehold.app_api.app import App
 from leasehold.core.errors import InvalidInput, NotFound, RateLimited
 from leasehold.serving.envelopes import JSON
+from leasehold.serving.parameters import Input
 from leasehold.serving.routes import NoParams, PlainRequest, Registry, Reply, Request
 
 TARGET = "/api/subscribe"
 # What the data API says about the subscription itself; anything else is about the data API.
 _REFUSALS = frozenset((400, 409, 413, 415, 422))
 KEY = "subscriptions/key"
+STATE = "subscriptions"
 
 
 class ServerKey(msgspec.Struct):
     """Public key that messages are signed with; what a browser calls `applicationServerKey`."""
 
     key: str
+
+
+class StateParams(msgspec.Struct, frozen=True):
+    address: Annotated[str, Input(about="bech32 address of an account")]
+    auth: Annotated[str, Input(about="the browser's `auth` key")]
+
+
+class SubscriptionState(msgspec.Struct):
+    """Whether the browser with that key hears about the account."""
+
+    subscribed: bool
 
 
 class SubscriptionRefused(InvalidInput):
@@ -73,6 +87,24 @@ def declare(api: Registry, app: App) -> None:
         if not answer.good:
             raise transport.refused(answer, "key")
         found: ServerKey = transport.decode(answer.body, ServerKey, "key")
+        return found
+
+    @api.get(
+        f"/api/etl/{STATE}",
+        summary="Whether a browser hears about an account",
+        tags=("etl",),
+        rate="none",
+        errors=(400, 502),
+    )
+    async def state(request: Request[StateParams, None]) -> SubscriptionState:
+        transport = app.upstreams.data.transport
+        which = urlencode({"address": request.params.address, "auth": request.params.auth})
+        answer = await transport.ask("GET", f"/api/{STATE}?{which}", context="subscription")
+        if answer.status in _REFUSALS:
+            raise SubscriptionRefused(_reason(answer.body.decode("utf-8", "replace")))
+        if not answer.good:
+            raise transport.refused(answer, "subscription")
+        found: SubscriptionState = transport.decode(answer.body, SubscriptionState, "subscription")
         return found
 
 
