@@ -33,7 +33,6 @@ from leasehold.storage.embedded import EmbeddedServer
 
 BLOCKS = 60_000
 FEW = 3000
-START = datetime(2025, 1, 1, tzinfo=UTC)
 LATE = datetime(2025, 1, 5, 3, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HASH = bytes.fromhex("00" * 32)
