@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from tests.unit.app_api.conftest import LONG, OWNER, Running, World, started
+from tests.unit.app_api.conftest import LEASE, LONG, OWNER, Running, World, opened, started
 from tests.unit.app_api.test_service import CACHED, FROM_MEMORY
 
 from leasehold.app_api.resources import health
@@ -171,3 +171,26 @@ async def test_a_part_that_fails_fails_the_whole(warm: Running, what: str, answe
     await warm.app.upstreams.node.refresh()
     status, body = await warm.get(path)
     assert (status, body["error"]["code"]) == (502, "CHAIN_ERROR")
+
+
+async def test_amounts_that_are_none_are_the_chains_failure(warm: Running) -> None:
+    """An amount that is no number is an answer that can't be read: 502, in lists and alone, and never an accident."""
+    held = warm.app.cells.contracts.value.of(LONG)
+    nonsense = {"amount": "12e3", "ticker": "USDC_NOBLE"}
+    warm.world.paths[f"/cosmos/bank/v1beta1/balances/{OWNER}"] = {"balances": [{"denom": "ulsh", "amount": "-1"}]}
+    warm.world.ask(held.lpp, {"balance": {"address": OWNER}}, {"amount": "9" * 5000})
+    state = opened()
+    state["opened"]["principal_due"] = nonsense
+    warm.world.ask(LEASE, {"state": {"due_projection_secs": 400}}, state)
+    rewards = f"/cosmos/distribution/v1beta1/delegators/{OWNER}/rewards"
+    warm.world.paths |= {
+        f"/cosmos/staking/v1beta1/delegations/{OWNER}": {"delegation_responses": []},
+        f"/cosmos/staking/v1beta1/delegators/{OWNER}/unbonding_delegations": {"unbonding_responses": []},
+        rewards: {"rewards": [], "total": [{"denom": "ulsh", "amount": "many"}]},
+    }
+    warm.world.height += 1
+    await warm.app.upstreams.node.refresh()
+    for path in ("balances", "leases", "earn/positions", "staking/positions"):
+        status, body = await warm.get(f"/api/{path}?address={OWNER}")
+        assert (path, status, body["error"]["code"]) == (path, 502, "CHAIN_ERROR")
+    assert (await warm.get(f"/api/leases/{LEASE}?protocol={LONG}"))[0] == 502

@@ -11,7 +11,7 @@ from tests.unit.app_api.test_rules import GATED, LONG, SHORT, changed, restricte
 from leasehold.app_api.gating.rules import FilterContext
 from leasehold.app_api.resources import balances, currencies, staking
 from leasehold.app_api.resources.prices import Prices
-from leasehold.app_api.upstreams.chain import Coin, Delegation, DelegationAnswer, Reward, Rewards
+from leasehold.app_api.upstreams.chain import Coin, DecimalCoin, Delegation, DelegationAnswer, Reward, Rewards
 from leasehold.app_api.upstreams.data import Currency, Mapping
 
 HIDDEN = changed(LONG, name="A-HIDDEN", is_active=False)
@@ -58,8 +58,8 @@ def test_only_known_and_shown_coins_are_listed() -> None:
 def test_rewards_of_other_denoms_are_not_added_up() -> None:
     """Totals are of the bond denom, in whole units; single rewards keep their decimals."""
     rewards = Rewards(
-        [Reward("v1", [Coin("ulsh", "1234.5678"), Coin("ibc/A", "3.9")]), Reward("v2", None)],
-        [Coin("ibc/A", "3.9"), Coin("ulsh", "1234.5678")],
+        [Reward("v1", [DecimalCoin("ulsh", "1234.5678"), DecimalCoin("ibc/A", "3.9")]), Reward("v2", None)],
+        [DecimalCoin("ibc/A", "3.9"), DecimalCoin("ulsh", "1234.5678")],
     )
     delegations = [
         DelegationAnswer(Delegation("v1", "10.5"), Coin("ulsh", "10")),

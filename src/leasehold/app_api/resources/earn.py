@@ -18,7 +18,7 @@ from leasehold.app_api.resources.currencies import Catalogue
 from leasehold.app_api.resources.prices import Prices
 from leasehold.app_api.resources.protocols import Contracts
 from leasehold.app_api.upstreams.data import Pool
-from leasehold.app_api.upstreams.lcd import ChainView, ContractRefused, NoSuchContract
+from leasehold.app_api.upstreams.lcd import ChainView, ContractRefused, Digits, NoSuchContract
 from leasehold.core.errors import NotFound
 from leasehold.serving.routes import Cache, Registry, Request
 
@@ -71,7 +71,7 @@ class EarnStats(msgspec.Struct, frozen=True):
 
 
 class _Coin(msgspec.Struct):
-    amount: str
+    amount: Digits
 
 
 class _PoolBalance(msgspec.Struct):

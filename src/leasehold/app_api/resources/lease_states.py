@@ -6,13 +6,15 @@ from typing import Any, Literal
 
 import msgspec
 
+from leasehold.app_api.upstreams.lcd import Digits
+
 Status = Literal["opening", "opened", "paid_off", "closing", "closed", "liquidated", "open_failed"]
 
 
 class Amount(msgspec.Struct, frozen=True):
     """An amount in smallest units."""
 
-    amount: str
+    amount: Digits
     ticker: str
 
 

@@ -126,7 +126,7 @@ def sign_of(state: State) -> Sign:
         opened = state.opened
         marks.append(opened.principal_due.amount)
         parts = (opened.overdue_margin, opened.overdue_interest, opened.due_margin, opened.due_interest)
-        due = sum(int(part.amount) for part in parts if part.amount.isdecimal())
+        due = sum(int(part.amount) for part in parts)
     return Sign(tuple(marks), due)
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from leasehold.app_api.app import App
 from leasehold.app_api.display import shortest
-from leasehold.app_api.upstreams.lcd import ChainView, ContractRefused, NoSuchContract
+from leasehold.app_api.upstreams.lcd import ChainView, ContractRefused, Digits, NoSuchContract
 from leasehold.core.clock import rfc3339
 from leasehold.serving.routes import Cache, Registry
 
@@ -32,7 +32,7 @@ class PricesResponse(msgspec.Struct):
 
 
 class _Amount(msgspec.Struct, frozen=True):
-    amount: str
+    amount: Digits
     ticker: str
 
 

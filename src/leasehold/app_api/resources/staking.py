@@ -49,7 +49,7 @@ class UnbondingPosition(msgspec.Struct):
 
 class ValidatorReward(msgspec.Struct):
     validator_address: str
-    rewards: list[chain.Coin]
+    rewards: list[chain.DecimalCoin]
 
 
 class StakingPositionsResponse(msgspec.Struct):

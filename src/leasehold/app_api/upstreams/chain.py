@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import msgspec
 
 from leasehold.app_api.upstreams.failures import ChainFailure
-from leasehold.app_api.upstreams.lcd import ChainView, Lcd, refusal_of
+from leasehold.app_api.upstreams.lcd import ChainView, Digits, Lcd, refusal_of
 
 _VALIDATOR_STATUSES = ("BOND_STATUS_BONDED", "BOND_STATUS_UNBONDING", "BOND_STATUS_UNBONDED")
 PROPOSALS = "/cosmos/gov/v1/proposals?pagination.limit=100&pagination.reverse=true&pagination.countTotal=true"
 
 
 class Coin(msgspec.Struct, frozen=True):
-    """An amount of a denom; integer text, or 18 decimals where the chain keeps fractions."""
+    """An amount of a denom in base units."""
 
     denom: str
-    amount: str
+    amount: Digits
+
+
+class DecimalCoin(msgspec.Struct, frozen=True):
+    """An amount of a denom where the chain keeps fractions of base units."""
+
+    denom: str
+    amount: Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,78}(\.[0-9]{1,18})?$")]
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -98,12 +105,12 @@ class _Unbondings(msgspec.Struct):
 
 class Reward(msgspec.Struct, frozen=True):
     validator_address: str
-    reward: list[Coin] | None = None
+    reward: list[DecimalCoin] | None = None
 
 
 class Rewards(msgspec.Struct, frozen=True):
     rewards: list[Reward]
-    total: list[Coin]
+    total: list[DecimalCoin]
 
 
 class StakingParams(msgspec.Struct, frozen=True):

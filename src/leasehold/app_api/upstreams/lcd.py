@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from base64 import b64encode
 from collections.abc import Callable, Coroutine
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -15,6 +15,8 @@ from leasehold.app_api.upstreams.transport import Transport
 from leasehold.core.errors import NotFound
 
 T = TypeVar("T")
+# An amount as the chain writes it; anything else is an answer that can't be read, and told so.
+Digits = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,78}$")]
 HEIGHT_HEADER = "x-cosmos-block-height"
 # Blocks whose answers are kept: the newest, and the one readers that started a moment ago still use.
 KEPT_HEIGHTS = 2
