@@ -129,6 +129,29 @@ describe("the live client", () => {
   });
 });
 
+describe("streams about single transactions", () => {
+  const cases: [string, Record<string, string>, string, object][] = [
+    ["skip_tx", { tx_hash: "AB", source_chain: "c-1" }, "AB@c-1", { type: "skip_tx_update", tx_hash: "AB" }],
+    ["tx_status", { hash: "AB", chain_id: "c-1" }, "AB@c-1", { type: "tx_status", tx_hash: "AB" }],
+    ["transfer", { tx_hash: "AB", source_chain: "c-1" }, "AB@c-1", { type: "transfer_update", tx_hash: "AB" }],
+    ["transfer", { id: "x" }, "x", { type: "transfer_update", id: "x" }],
+  ];
+
+  it.each(cases)("%s is heard and resumed, with its chain in markers and without it in pushes", (topic, params, key, push) => {
+    const seen: unknown[] = [];
+    client.follow(topic, params, (message) => seen.push("seq" in message ? message.seq : message.type));
+    last().onopen?.();
+    last().say({ type: "snapshot", topic, key, count: 0, seq: 0 });
+    last().say({ ...push, status: "pending", seq: 21 });
+    last().say({ ...push, tx_hash: "CD", id: undefined, status: "pending", seq: 22 });
+    expect(seen).toEqual([0, 21]);
+    last().close();
+    vi.advanceTimersByTime(1000);
+    last().onopen?.();
+    expect(last().sent).toEqual([{ type: "resume", topic, ...params, seq: 21 }]);
+  });
+});
+
 describe("a list of leases", () => {
   it("takes in what is new and drops what is over", () => {
     const open = { address: "x", status: "opened" } as Lease;
