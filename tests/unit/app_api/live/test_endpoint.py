@@ -13,7 +13,7 @@ from tests.unit.app_api.conftest import CONTRACTS, LONG, OWNER, STRANGER, price
 from tests.unit.app_api.live.stage import MovingWorld, Served, Talk, live_service
 
 from leasehold.app_api import service
-from leasehold.app_api.live import messages
+from leasehold.app_api.live import messages, pump
 from leasehold.app_api.live.asyncapi import DOCUMENT, document
 from leasehold.app_api.live.messages import SERVER
 from leasehold.app_api.live.sequence import last_of, place
@@ -105,6 +105,28 @@ async def test_a_block_that_changes_nothing_pushes_nothing(
         height = world.seal()
         message = json.loads(await socket.receive_str())
         assert (message["type"], message["height"]) == ("lease_update", height)
+
+
+async def test_lenders_see_what_their_receipts_become_worth(
+    world: MovingWorld, database: str, monkeypatch: pytest.MonkeyPatch, session: aiohttp.ClientSession
+) -> None:
+    """A pool that others paid into is worth more to its lenders: they are shown that though no block names them."""
+    monkeypatch.setattr(service, "HEAD_SECONDS", 0.02)
+    monkeypatch.setattr(pump, "EARN_SECONDS", 0.05)
+    async with live_service(world, database) as (one,), session.ws_connect(f"{one.url}/ws") as socket:
+        talk = Talk(socket)
+        await talk.say(type="subscribe", topic="earn", address=OWNER)
+        before = (await talk.hear("earn_update"))["positions"][0]
+        await talk.hear("snapshot")
+        pool = CONTRACTS[LONG]["lpp"]
+        world.ask(pool, {"price": []}, price(3, "NLpn", 9, "USDC_NOBLE"))
+        world.happen("wasm", _contract_address=pool)
+        height = world.seal()
+        update = await talk.hear("earn_update")
+        assert (update["height"], update["seq"], update.get("snapshot")) == (height, place(height), None)
+        after = update["positions"][0]
+        assert (before["deposited_lpn"], after["deposited_lpn"]) == ("13", "30")
+        assert after["deposited_asset"] == before["deposited_asset"] == "10"
 
 
 async def test_a_replay_after_a_restart_and_one_too_old(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leasehold.app_api.live.journal import Journal, notes_of
+from leasehold.app_api.live.journal import MOST_BLOCKS, Journal, notes_of
 from leasehold.app_api.live.sequence import SPAN, Gone, height_of, last_of, place
 from leasehold.chain.client.blocks import FetchedBlock
 from leasehold.chain.client.wire import Attribute, BlockResults, Event, TxResult
@@ -17,20 +17,23 @@ def event(kind: str, **attributes: str) -> Event:
     return Event(kind, [Attribute(key, value) for key, value in attributes.items()])
 
 
-def block(height: int, *events: Event, end: tuple[Event, ...] = (), code: int = 0) -> FetchedBlock:
+def block(
+    height: int, *events: Event, end: tuple[Event, ...] = (), code: int = 0, seconds: float = 0.0
+) -> FetchedBlock:
     results = BlockResults(str(height), [TxResult(code=code, log="no", events=list(events))], list(end))
-    return FetchedBlock(height, height * NANOSECONDS, b"", b"", "c", b"", [b"tx"], results, b"")
+    return FetchedBlock(height, int(seconds * NANOSECONDS), b"", b"", "c", b"", [b"tx"], results, b"")
 
 
 class Chain:
-    """Blocks a second apart."""
+    """Blocks at a steady pace."""
 
-    def __init__(self) -> None:
+    def __init__(self, per_second: int = 1) -> None:
+        self.per_second = per_second
         self.read: list[int] = []
 
     async def blocks(self, first: int, count: int) -> list[FetchedBlock]:
         self.read += range(first, first + count)
-        return [block(height) for height in range(first, first + count)]
+        return [block(height, seconds=height / self.per_second) for height in range(first, first + count)]
 
 
 def test_contracts_are_noted_in_order_and_addresses_by_name() -> None:
@@ -72,6 +75,15 @@ async def test_notes_are_bounded_in_time() -> None:
     assert len(journal) <= 62
     with pytest.raises(Gone, match="60 seconds"):
         await journal.after(1000)
+
+
+async def test_ten_minutes_are_kept_by_default() -> None:
+    """What clients are promised: everything of the last ten minutes at least, also with ten blocks a second."""
+    journal = Journal(Chain(per_second=10), "chain")
+    await journal.follow(10_000)
+    await journal.follow(20_000)
+    assert len(await journal.after(20_000 - 6000)) == 6000
+    assert len(journal) <= MOST_BLOCKS
 
 
 def test_places_tell_heights() -> None:
