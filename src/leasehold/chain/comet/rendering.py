@@ -9,12 +9,15 @@ from base64 import b64decode, b64encode
 from typing import Any
 
 from leasehold.chain.comet.blocks import Block, BlockID, Commit, CommitSig, Header
+from leasehold.chain.comet.evidence import DuplicateVote, Vote
 from leasehold.chain.comet.merkle import Proof
 from leasehold.chain.comet.validators import Validator
 from leasehold.chain.comet.wire import ZERO_TIME_NS
 from leasehold.core.clock import parse_rfc3339, rfc3339
+from leasehold.core.errors import InvalidInput
 
 Json = dict[str, Any]
+DUPLICATE_VOTE = "tendermint/DuplicateVoteEvidence"
 
 ZERO_TIME = "0001-01-01T00:00:00Z"
 
@@ -82,8 +85,36 @@ def block(value: Block) -> Json:
     return {
         "header": header(value.header),
         "data": {"txs": [base64(tx) for tx in value.txs]},
-        "evidence": {"evidence": []},
+        "evidence": {"evidence": [evidence(DuplicateVote.decode(item)) for item in value.evidence]},
         "last_commit": commit(value.last_commit),
+    }
+
+
+def evidence(value: DuplicateVote) -> Json:
+    return {
+        "type": DUPLICATE_VOTE,
+        "value": {
+            "vote_a": _vote(value.first),
+            "vote_b": _vote(value.second),
+            "TotalVotingPower": str(value.total_power),
+            "ValidatorPower": str(value.power),
+            "Timestamp": time(value.time_ns),
+        },
+    }
+
+
+def _vote(vote: Vote) -> Json:
+    return {
+        "type": vote.kind,
+        "height": str(vote.height),
+        "round": vote.round,
+        "block_id": block_id(vote.block_id),
+        "timestamp": time(vote.time_ns),
+        "validator_address": hexadecimal(vote.address),
+        "validator_index": vote.index,
+        "signature": base64(vote.signature),
+        "extension": None,
+        "extension_signature": None,
     }
 
 
@@ -170,4 +201,34 @@ def read_validator(value: Json) -> Validator:
         b64decode(value["pub_key"]["value"]),
         int(value["voting_power"]),
         int(value["proposer_priority"]),
+    )
+
+
+def read_evidence(document: Json) -> DuplicateVote:
+    """Evidence from the JSON of a request; InvalidInput when members are missing or of the wrong kind."""
+    if document.get("type") != DUPLICATE_VOTE:
+        raise InvalidInput("only evidence of duplicate votes is taken")
+    try:
+        value = document["value"]
+        return DuplicateVote(
+            _read_vote(value["vote_a"]),
+            _read_vote(value["vote_b"]),
+            int(value["TotalVotingPower"]),
+            int(value["ValidatorPower"]),
+            read_time(value["Timestamp"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidInput(f"one or both of the votes are empty or malformed: {error}") from None
+
+
+def _read_vote(value: Json) -> Vote:
+    return Vote(
+        int(value["type"]),
+        int(value["height"]),
+        int(value["round"]),
+        read_block_id(value["block_id"]),
+        read_time(value["timestamp"]),
+        bytes.fromhex(value["validator_address"]),
+        int(value["validator_index"]),
+        b64decode(value["signature"] or ""),
     )

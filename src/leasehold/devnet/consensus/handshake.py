@@ -11,6 +11,7 @@ from leasehold.core.errors import ConfigurationError, Unavailable
 from leasehold.devnet.app.abci import Application, FinalizeBlock, Misbehavior
 from leasehold.devnet.consensus.blockstore import BlockStore, StoredBlock
 from leasehold.devnet.consensus.electorate import round_of
+from leasehold.devnet.consensus.evidence import misbehavior as told_of
 from leasehold.devnet.consensus.genesis import Genesis
 from leasehold.devnet.consensus.head import Head, results_hash, vote_infos
 
@@ -81,7 +82,7 @@ def finalize_request(
         txs=block.txs,
         proposer=header.proposer_address,
         commit=vote_infos(block.last_commit, voters),
-        misbehavior=misbehavior,
+        misbehavior=misbehavior + told_of(block.evidence),
         hash=stored.id.hash,
         next_validators_hash=header.next_validators_hash,
     )

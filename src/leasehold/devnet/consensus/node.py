@@ -21,6 +21,7 @@ from leasehold.core.garbage import rare_collections
 from leasehold.devnet.app.abci import Application, FinalizeResult, LengthyQuery, Misbehavior, QueryResult, TxResult
 from leasehold.devnet.consensus.blockstore import BlockStore, StoredBlock
 from leasehold.devnet.consensus.electorate import Electorate
+from leasehold.devnet.consensus.evidence import EvidencePool
 from leasehold.devnet.consensus.genesis import Genesis
 from leasehold.devnet.consensus.handshake import finalize_request, shake_hands, stored_head
 from leasehold.devnet.consensus.head import Head, following_set
@@ -92,6 +93,7 @@ class Node:
         self.identity = identity or NodeIdentity()
         self.pruning_window = pruning_window
         self.mempool = mempool or Mempool(lambda tx, recheck: app.check_tx(tx, recheck=recheck))
+        self.evidence = EvidencePool(store, genesis.chain_id)
         self._electorate = Electorate(genesis.chain_id, self.keys)
         # Addresses of held validators that are away: they neither vote nor propose.
         self.absent = self._electorate.absent
@@ -181,6 +183,7 @@ class Node:
         height = head.height + 1
         time_ns, commit = self._last_commit(head, time_ns, signers, last_commit)
         chosen = self._reap(head) if txs is None else tuple(txs)
+        evidence = self.evidence.pending()
         round_number, proposer = self._electorate.elect(head.validators, commit_round, signers)
         header = Header(
             chain_id=self.genesis.chain_id,
@@ -194,11 +197,11 @@ class Node:
             consensus_hash=head.consensus_hash,
             app_hash=head.app_hash,
             last_results_hash=head.results_hash,
-            evidence_hash=merkle.EMPTY,
+            evidence_hash=blocks.evidence_hash(evidence) if evidence else merkle.EMPTY,
             proposer_address=proposer.address,
             app_version=head.params.app_version,
         )
-        block = Block(header, chosen, (), commit)
+        block = Block(header, chosen, evidence, commit)
         encoded = block.encode()
         stored = StoredBlock(block.id(encoded), block, len(encoded))
         results = self.app.finalize_block(finalize_request(stored, head.last_validators, tuple(misbehavior)))
@@ -206,6 +209,8 @@ class Node:
             raise Unavailable(f"{len(results.tx_results)} results for {len(chosen)} transactions")
         with self.store.transaction():
             self.store.append(stored, encoded, results, head.params)
+            if evidence:
+                self.evidence.settle(height, evidence)
             updates, following = following_set(head.next_validators, results)
             self.store.put_validators(height + 2, following)
             self.app.commit()
@@ -285,7 +290,8 @@ class Node:
         self.resume()
 
     def resume(self) -> None:
-        """Stand where the store says the chain stands, with an empty mempool."""
+        """Stand where the store says the chain stands, with nothing waiting for a block."""
         self.mempool.clear()
+        self.evidence.clear()
         self._seen = None
         self._head = stored_head(self.store, self.genesis)

@@ -14,9 +14,10 @@ import msgspec
 
 from leasehold.chain.comet import rendering as comet
 from leasehold.chain.comet.blocks import tx_hash
+from leasehold.chain.comet.evidence import Vote
 from leasehold.chain.comet.query import MAX_LENGTH, Query, QuerySyntaxError, parse
 from leasehold.chain.comet.validators import address_of
-from leasehold.core.errors import LeaseholdError
+from leasehold.core.errors import InvalidInput, LeaseholdError
 from leasehold.devnet.app.abci import QueryResult, TxResult
 from leasehold.devnet.consensus.blockstore import StoredBlock
 from leasehold.devnet.consensus.genesis import render_params
@@ -363,8 +364,22 @@ class Methods:
     def broadcast_evidence(self, evidence: bytes | None) -> Result:
         if evidence is None:
             raise Failure("no evidence was provided")
-        # This node decides its blocks alone: there is no second proposal anyone could have signed.
-        raise Failure("failed to add evidence: address is not a validator at the evidence's height")
+        try:
+            found = comet.read_evidence(msgspec.json.decode(evidence))
+        except InvalidInput as error:
+            raise Failure(f"evidence.ValidateBasic failed: {error.message}") from None
+        if _block_key(found.first) >= _block_key(found.second):
+            raise Failure("evidence.ValidateBasic failed: duplicate votes in invalid order")
+        try:
+            self.node.evidence.add(found, self.node.head.params)
+        except InvalidInput as error:
+            raise Failure(f"failed to add evidence: {error.message}") from None
+        return {"hash": comet.hexadecimal(found.hash())}
+
+
+def _block_key(vote: Vote) -> tuple[bytes, bytes]:
+    """What orders the two votes of evidence."""
+    return vote.block_id.hash, vote.block_id.parts_hash
 
 
 def _sync_info(prefix: str, stored: StoredBlock | None) -> dict[str, str]:

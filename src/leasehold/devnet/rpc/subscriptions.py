@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from leasehold.chain.comet import rendering as comet
 from leasehold.chain.comet.blocks import COMMIT, tx_hash
+from leasehold.chain.comet.evidence import DuplicateVote
 from leasehold.chain.comet.query import MAX_LENGTH, Query, QuerySyntaxError, flatten, parse
 from leasehold.chain.comet.votes import PRECOMMIT, PREVOTE, sign_bytes
 from leasehold.devnet.app.abci import Event
@@ -144,6 +145,9 @@ def announcements(node: Node, sealed: SealedBlock) -> Iterator[Announcement]:
         named.setdefault("tx.hash", []).append(comet.hexadecimal(tx_hash(tx)))
         named.setdefault("tx.height", []).append(str(sealed.height))
         yield Announcement("Tx", named, _tx_value(sealed, index))
+    for item in block.evidence:
+        shown = comet.evidence(DuplicateVote.decode(item))
+        yield _plain("NewEvidence", {"evidence": shown, "height": str(sealed.height)})
     if sealed.updates:
         changed = [comet.validator(validator) for validator in sealed.updates]
         yield _plain("ValidatorSetUpdates", {"validator_updates": changed})
