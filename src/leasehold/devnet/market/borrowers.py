@@ -38,16 +38,13 @@ class Borrower:
         denom = scene.currency(spec, paid_in).bank_symbol
         if not scene.holds(ctx, self.hand, denom, amount):
             return None
-        leaser = scene.deployment.addresses(spec.name).leaser
         limit = {"max_ltd": chance.choice((250, 500, 750, 1000))} if chance.random() < 0.35 else {}
-        quote = scene.ask(
-            ctx,
-            leaser,
-            {"quote": {"downpayment": {"amount": str(amount), "ticker": paid_in}, "lease_asset": asset, **limit}},
-        )
-        if quote is None:
+        # The oracle may have nothing to say until the block's own feed, the pool always has.
+        loan = {"amount": str(scene.units(spec, spec.lpn, usd * limit.get("max_ltd", 1500) / 1000)), "ticker": spec.lpn}
+        at = scene.deployment.addresses(spec.name)
+        if scene.ask(ctx, at.lpp, {"quote": {"amount": loan}}) in (None, "no_liquidity"):
             return None
-        return self.hand.execute(leaser, {"open_lease": {"currency": asset, **limit}}, {denom: amount})
+        return self.hand.execute(at.leaser, {"open_lease": {"currency": asset, **limit}}, {denom: amount})
 
     def manage(self, ctx: Context, spec: ProtocolSpec, *, ending: bool = False) -> Any | None:
         """Something done to one of the leases; `ending` closes whatever there is."""

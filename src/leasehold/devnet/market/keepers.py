@@ -85,11 +85,11 @@ class Dispatcher:
             return False
         return bool(answer["remaining_alarms"])
 
-    def ready(self, ctx: Context) -> list[str]:
-        """Contracts with alarms to deliver, judged by a state and its time."""
+    def ready(self, ctx: Context, *, timely: bool = True) -> list[str]:
+        """Contracts with alarms to deliver, judged by a state and its time; without `timely` only those of prices."""
         now = ctx.block.time_s
         found = []
-        for contract in (self._timealarms, *sorted(self._watched)):
+        for contract in (*((self._timealarms,) if timely else ()), *sorted(self._watched)):
             if self._rests.get(contract, (0, 0))[0] > now:
                 continue
             if self.due(ctx, contract):

@@ -16,7 +16,9 @@ from leasehold.devnet.market.standing import MarketState, Rates
 
 _META = "market"
 # Livelier than history, so that a developer sees something happen.
-LIVE_RATES = Rates(openings=360, managements=360, lendings=180, stakings=90, session_seconds=0, feed_seconds=60)
+LIVE_RATES = Rates(
+    openings=360, managements=360, lendings=180, stakings=90, session_seconds=0, feed_seconds=60, alarm_seconds=0
+)
 _log = logging.get("market")
 
 

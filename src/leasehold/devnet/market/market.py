@@ -81,6 +81,9 @@ class Market:
         self._rhythm = 0
         self._fed = 0
         self._turn = 0
+        # When something last happened, and when time alarms were last delivered.
+        self._stirred = 0
+        self._dispatched = 0
         self._dispatch = b""
         # Transactions of the last plan that feed, with the protocols they feed; and protocols that are fed apart.
         self._feeds: dict[bytes, tuple[str, ...]] = {}
@@ -179,7 +182,12 @@ class Market:
         auth = self.scene.app.modules.auth
         deeds = self._due(ctx, now)
         packets = self.relayer.messages(ctx)
-        alarms = [self.dispatcher.dispatch(contract) for contract in self.dispatcher.ready(_at(ctx, now_ns))]
+        if deeds or packets or self._fed == 0:
+            self._stirred = now
+        ready = self._alarms(_at(ctx, now_ns))
+        if self.scene.deployment.platform["timealarms"] in ready:
+            self._dispatched = now
+        alarms = [self.dispatcher.dispatch(contract) for contract in ready]
         self._feeds = {}
         if now - self._fed >= self._patience(deeds, alarms):
             plan.txs += self._feed(ctx)
@@ -235,7 +243,13 @@ class Market:
 
     def is_busy(self, ctx: Context) -> bool:
         """Whether a state calls for a block soon: packets on their way or alarms due."""
-        return self.relayer.has_work(ctx) or bool(self.dispatcher.ready(ctx))
+        return self.relayer.has_work(ctx) or bool(self._alarms(ctx))
+
+    def _alarms(self, ctx: Context) -> list[str]:
+        """Contracts whose alarms are to be delivered: time alarms that nobody waits for, those of a while together."""
+        now = ctx.block.time_s
+        stirring = now - self._stirred <= RECENT_SECONDS
+        return self.dispatcher.ready(ctx, timely=stirring or now - self._dispatched >= self.rates.alarm_seconds)
 
     def _due(self, ctx: Context, now: int) -> list[tuple[Any, list[Any]]]:
         # What a deed schedules is for a later block, even if its moment has already come.
@@ -264,6 +278,8 @@ class Market:
             rhythm=self._rhythm,
             fed=self._fed,
             turn=self._turn,
+            stirred=self._stirred,
+            dispatched=self._dispatched,
             dispatch=self._dispatch,
             feeds=tuple(self._feeds.items()),
             apart=tuple(sorted(self._apart)),
@@ -282,6 +298,7 @@ class Market:
         self._queue = list(state.queue)
         self._order, self._rhythm = state.order, state.rhythm
         self._fed, self._turn, self._dispatch = state.fed, state.turn, state.dispatch
+        self._stirred, self._dispatched = state.stirred, state.dispatched
         self._feeds, self._apart = dict(state.feeds), set(state.apart)
         self.active = [spec for spec in self.scene.deployment.protocols if spec.name in state.active]
         self.ending = set(state.ending)

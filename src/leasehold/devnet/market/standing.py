@@ -16,14 +16,16 @@ from leasehold.devnet.market.relay import Fault
 class Rates:
     """How often things happen, a day."""
 
-    openings: float = 16.5
+    openings: float = 14.0
     managements: float = 13.0
     lendings: float = 8.0
     stakings: float = 4.0
     # Deeds gather in sessions this many seconds apart, so that what they set in motion shares its blocks.
-    session_seconds: int = 7200
+    session_seconds: int = 10_800
     # Prices are fed this often even if nobody reads them.
     feed_seconds: int = 3600
+    # While nothing else is going on, time alarms are delivered this often: those of hours share a feed and a block.
+    alarm_seconds: int = 10_800
 
 
 class MarketState(msgspec.Struct, frozen=True):
@@ -36,6 +38,8 @@ class MarketState(msgspec.Struct, frozen=True):
     rhythm: int
     fed: int
     turn: int
+    stirred: int
+    dispatched: int
     dispatch: bytes
     feeds: tuple[tuple[bytes, tuple[str, ...]], ...]
     apart: tuple[str, ...]

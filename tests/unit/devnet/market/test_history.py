@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -156,3 +157,30 @@ def test_the_actors_are_accounts_of_this_chain(days: Life) -> None:
     """Whoever acts has an address under the chain's prefix."""
     prefix = days.devnet.settings.identity.prefix
     assert {decode(borrower.hand.address)[0] for borrower in days.market.borrowers} == {prefix}
+
+
+@pytest.mark.parametrize(("appetite", "comes"), [(5, "deposit"), (1000, "burn")])
+def test_lenders_follow_what_is_lent(days: Life, appetite: int, comes: str) -> None:
+    """Where more is lent than lenders ask for they bring money, where less they take it away; rewards are claimed."""
+    market, ctx = days.market, days.devnet.app.context()
+    spec = changed(market.active[0], appetite=appetite)
+    done: Counter[str] = Counter()
+    for lender in market.lenders * 6:
+        message = lender.change(ctx, spec)
+        if message is not None:
+            done[next(iter(json.loads(message.msg)))] += 1
+    assert set(done) == {"deposit", "burn", "claim_rewards"}
+    assert done[comes] > 2 * done[{"deposit": "burn", "burn": "deposit"}[comes]]
+
+
+def test_pools_are_lent_each_its_own_way(days: Life) -> None:
+    """After three busy days a good part of every pool that borrowers like is lent, and no two pools are alike."""
+    market, ctx = days.market, days.devnet.app.context()
+    shares = {}
+    for spec in market.active:
+        pool = days.devnet.deployment.addresses(spec.name).lpp
+        state = market.scene.ask(ctx, pool, {"lpp_balance": []})
+        free, lent = (int(state[part]["amount"]) for part in ("balance", "total_principal_due"))
+        shares[spec.name] = lent * 1000 // (free + lent)
+    assert len(set(shares.values())) >= len(shares) - 1
+    assert sum(share >= 100 for share in shares.values()) >= 5, shares
