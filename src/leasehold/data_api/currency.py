@@ -7,12 +7,11 @@ from typing import Annotated
 
 import msgspec
 
-from leasehold.core.errors import NotFound
-from leasehold.data_api.desk import Desk, encoded, queries
-from leasehold.data_api.index import Listing, Stated
+from leasehold.data_api.desk import Desk, queries
+from leasehold.data_api.directory import Directory
+from leasehold.data_api.index import Listing
 from leasehold.data_api.protocol import offset_text
 from leasehold.serving.parameters import Input
-from leasehold.serving.routes import NoParams
 
 TAGS = ("Currency",)
 sql = queries("currency.sql")
@@ -79,48 +78,22 @@ def _info(row: CurrencyRow) -> CurrencyInfo:
 
 def declare(desk: Desk) -> None:
     """Declare the routes of this tag."""
-    listing = Listing("currencies", CurrencyRow, sql.currencies)
-
-    async def read() -> tuple[list[CurrencyInfo], Stated]:
-        stated = await desk.index.array(listing)
-        return [_info(row) for row in _rows.decode(stated.body)], stated
-
-    def page(found: list[CurrencyInfo], shown: list[CurrencyInfo]) -> Currencies:
-        active = sum(currency.is_active for currency in found)
-        return Currencies(shown, len(shown), active, len(found) - active)
-
-    async def everything(_: NoParams) -> Stated:
-        found, stated = await read()
-        return encoded(page(found, found), stated)
-
-    async def active(_: NoParams) -> Stated:
-        found, stated = await read()
-        return encoded(page(found, [currency for currency in found if currency.is_active]), stated)
-
-    async def one(params: TickerParams) -> Stated:
-        found, stated = await read()
-        for currency in found:
-            if currency.ticker == params.ticker:
-                return encoded(currency, stated)
-        raise NotFound(f"no currency {params.ticker!r}")
-
-    desk.live(
-        "/api/currencies", NoParams, everything, summary="All currencies, active first", tags=TAGS, response=Currencies
-    )
-    desk.live(
-        "/api/currencies/active",
-        NoParams,
-        active,
-        summary="Active currencies with decimals and bank denoms per protocol",
-        tags=TAGS,
-        response=Currencies,
-    )
-    desk.live(
+    Directory(
+        "currency",
+        Listing("currencies", CurrencyRow, sql.currencies),
+        lambda body: [_info(row) for row in _rows.decode(body)],
+        lambda info: info.ticker,
+        Currencies,
+    ).declare(
+        desk,
+        "/api/currencies",
         "/api/currencies/{ticker}",
         TickerParams,
-        one,
-        summary="One currency",
         tags=TAGS,
-        response=CurrencyInfo,
-        errors=(404,),
+        summaries=(
+            "All currencies, active first",
+            "Active currencies with decimals and bank denoms per protocol",
+            "One currency",
+        ),
+        wire_types=(Currencies, CurrencyInfo),
     )

@@ -62,6 +62,11 @@ class LeaseId(msgspec.Struct):
     lease: str
 
 
+def with_openings(query: str) -> str:
+    """A query over openings with the columns that all lists of them have."""
+    return query.replace("{opened}", sql.opened)
+
+
 _leases = msgspec.json.Decoder(list[LeaseId])
 _closings = msgspec.json.Decoder(list[rows.ClosingRow])
 
@@ -79,7 +84,12 @@ def declare(desk: Desk) -> None:
             sql.interest_repayments,
             "Interest and margin paid in USD, newest first",
         ),
-        ("historically-opened", rows.Opened, sql.historically_opened, "Openings of positions, newest first"),
+        (
+            "historically-opened",
+            rows.Opened,
+            with_openings(sql.historically_opened),
+            "Openings of positions, newest first",
+        ),
         ("historically-repaid", rows.Repaid, sql.historically_repaid, "Positions repaid or closed on the market"),
         ("historically-liquidated", rows.Liquidated, sql.historically_liquidated, "Positions that were liquidated"),
     ):

@@ -135,8 +135,8 @@ JOIN indexer.protocols p ON p.name = e.protocol
 WHERE e.kind IN ('repay', 'market-close', 'liquidation') AND e.time > $1::timestamptz AND e.time > $2::timestamptz
 ORDER BY e.height DESC, e.tx DESC, e.event DESC;
 
--- Openings, newest first.
--- name: historically_opened
+-- An opening as lists of openings show it.
+-- name: opened
 SELECT p.lease AS contract_id, p.owner AS "user",
     CASE p.position_type WHEN 'Short' THEN r.label ELSE p.asset END AS leased_asset,
     data_api.instant(p.opened_at) AS opening_date, p.position_type,
@@ -147,7 +147,11 @@ SELECT p.lease AS contract_id, p.owner AS "user",
     data_api.amount(p.opened_liquidation_price) AS liquidation_price
 FROM indexer.positions p
 JOIN indexer.protocols r ON r.name = p.protocol
-LEFT JOIN indexer.currencies a ON a.ticker = p.asset
+LEFT JOIN indexer.currencies a ON a.ticker = p.asset;
+
+-- Openings, newest first.
+-- name: historically_opened
+{opened}
 WHERE p.opened_at > $1::timestamptz AND p.updated_at > $2::timestamptz
 ORDER BY p.opened_at DESC, p.lease;
 

@@ -18,6 +18,7 @@ from leasehold.data_api.conventions import (
 )
 from leasehold.data_api.desk import Desk, encoded, queries
 from leasehold.data_api.index import Listing, Stated
+from leasehold.data_api.lease import with_openings
 from leasehold.data_api.lease_rows import Opened
 from leasehold.data_api.shelf import HOURLY, Content
 from leasehold.serving.envelopes import JSON
@@ -157,7 +158,7 @@ def _declare_open(desk: Desk) -> None:
 
 def _declare_of_account(desk: Desk) -> None:
     hours = Listing("position-debt-value", DebtRow, sql.position_debt_value)
-    opens = Listing("position-opens", Opened, sql.position_opens)
+    opens = Listing("position-opens", Opened, with_openings(sql.position_opens))
 
     async def debt_value(params: AccountParams) -> Stated:
         since = to_datetime(desk.clock.now_ns()) - timedelta(days=DEBT_DAYS)

@@ -54,16 +54,6 @@ ORDER BY hour;
 
 -- Every position an account opened, newest first.
 -- name: position_opens
-SELECT p.lease AS contract_id, p.owner AS "user",
-    CASE p.position_type WHEN 'Short' THEN r.label ELSE p.asset END AS leased_asset,
-    data_api.instant(p.opened_at) AS opening_date, p.position_type,
-    data_api.amount(coalesce(p.downpayment_usd, 0)) AS down_payment_amount, p.downpayment_ticker AS down_payment_asset,
-    data_api.amount(coalesce(p.loan_usd, 0)) AS loan,
-    data_api.amount(data_api.whole(coalesce(p.opened_lpn_amount, 0), coalesce(a.decimals, 0))) AS total_position_amount_lpn,
-    data_api.amount(p.opened_asset_price) AS price, p.status = 'open' AS open,
-    data_api.amount(p.opened_liquidation_price) AS liquidation_price
-FROM indexer.positions p
-JOIN indexer.protocols r ON r.name = p.protocol
-LEFT JOIN indexer.currencies a ON a.ticker = p.asset
+{opened}
 WHERE p.owner = $1::text AND p.opened_at IS NOT NULL
 ORDER BY p.opened_at DESC, p.lease LIMIT $3::bigint OFFSET $2::bigint;

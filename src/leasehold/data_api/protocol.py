@@ -7,11 +7,10 @@ from typing import Annotated
 
 import msgspec
 
-from leasehold.core.errors import NotFound
-from leasehold.data_api.desk import Desk, encoded, queries
-from leasehold.data_api.index import Listing, Stated
+from leasehold.data_api.desk import Desk, queries
+from leasehold.data_api.directory import Directory
+from leasehold.data_api.index import Listing
 from leasehold.serving.parameters import Input
-from leasehold.serving.routes import NoParams
 
 TAGS = ("Protocol",)
 sql = queries("protocol.sql")
@@ -98,41 +97,18 @@ def _info(row: ProtocolRow) -> ProtocolInfo:
 
 def declare(desk: Desk) -> None:
     """Declare the routes of this tag."""
-    listing = Listing("protocols", ProtocolRow, sql.protocols)
-
-    async def read() -> tuple[list[ProtocolInfo], Stated]:
-        stated = await desk.index.array(listing)
-        return [_info(row) for row in _rows.decode(stated.body)], stated
-
-    def page(found: list[ProtocolInfo], shown: list[ProtocolInfo]) -> Protocols:
-        active = sum(protocol.is_active for protocol in found)
-        return Protocols(shown, len(shown), active, len(found) - active)
-
-    async def everything(_: NoParams) -> Stated:
-        found, stated = await read()
-        return encoded(page(found, found), stated)
-
-    async def active(_: NoParams) -> Stated:
-        found, stated = await read()
-        return encoded(page(found, [protocol for protocol in found if protocol.is_active]), stated)
-
-    async def one(params: NameParams) -> Stated:
-        found, stated = await read()
-        for protocol in found:
-            if protocol.name == params.name:
-                return encoded(protocol, stated)
-        raise NotFound(f"no protocol {params.name!r}")
-
-    desk.live(
-        "/api/protocols", NoParams, everything, summary="All protocols, active first", tags=TAGS, response=Protocols
-    )
-    desk.live("/api/protocols/active", NoParams, active, summary="Active protocols", tags=TAGS, response=Protocols)
-    desk.live(
+    Directory(
+        "protocol",
+        Listing("protocols", ProtocolRow, sql.protocols),
+        lambda body: [_info(row) for row in _rows.decode(body)],
+        lambda info: info.name,
+        Protocols,
+    ).declare(
+        desk,
+        "/api/protocols",
         "/api/protocols/{name}",
         NameParams,
-        one,
-        summary="One protocol",
         tags=TAGS,
-        response=ProtocolInfo,
-        errors=(404,),
+        summaries=("All protocols, active first", "Active protocols", "One protocol"),
+        wire_types=(Protocols, ProtocolInfo),
     )

@@ -8,10 +8,9 @@ longer follows the chain, the last good answer stays and says that it is stale.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -21,6 +20,7 @@ from leasehold.core import logging
 from leasehold.core.clock import NANOSECONDS, Clock, rfc3339
 from leasehold.core.errors import LeaseholdError, NotReady
 from leasehold.core.metrics import Metrics
+from leasehold.data_api.background import background
 from leasehold.data_api.index import Index, Stated
 from leasehold.data_api.packing import Packed
 from leasehold.serving.envelopes import JSON
@@ -181,16 +181,9 @@ class Shelf:
                 _log.warning("answers not renewed", error=str(error), failures=self.failures)
             await asyncio.sleep(min(self._poll * 2 ** min(self.failures, 4), 30))
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    def running(self) -> AbstractAsyncContextManager[None]:
         """Refresh in the background for as long as the context lasts."""
-        task = asyncio.create_task(self.run(), name="shelf")
-        try:
-            yield
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        return background(self.run(), name="shelf")
 
     async def _refresh(self, good: Good) -> int:
         if not good.always:

@@ -7,10 +7,9 @@ have reached the push service is never repeated.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import secrets
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -23,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from leasehold.core import logging
 from leasehold.core.clock import NANOSECONDS, Clock, to_datetime
 from leasehold.core.errors import InvalidInput, LeaseholdError
+from leasehold.data_api.background import background
 from leasehold.data_api.index import Index
 from leasehold.data_api.push.endpoints import Guard
 from leasehold.data_api.push.sealing import BrowserKeys, seal
@@ -103,16 +103,9 @@ class Courier:
             if not attempted:
                 await asyncio.sleep(self._poll)
 
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    def running(self) -> AbstractAsyncContextManager[None]:
         """Deliver in the background for as long as the context lasts."""
-        task = asyncio.create_task(self.run(), name="push")
-        try:
-            yield
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        return background(self.run(), name="push")
 
     async def _deliver(self, row: asyncpg.Record) -> None:
         key = (row["message"], row["subscription"])
