@@ -22,7 +22,7 @@ _OF_BLOCKS = {"block_id", "last_block_id", "parts", "part_set_header"}
 _SOFTWARE = {"git_commit", "go_version", "cosmos_sdk_version", "build_tags"}
 _TEXTS = {"log", "raw_log", "message"}
 # Lists that come in the order of a map, which is random.
-_SETS = {"interface_names", "implementation_message_names"}
+_SETS = {"interface_names", "implementation_message_names", "extension_number"}
 # Moments and votes of a consensus that had other machines under it.
 _ROUNDS = {"start_time", "commit_time", "height/round/step", "last_commit", "votes"}
 _FORMS = (
@@ -106,7 +106,7 @@ def _of_members(recorded: dict[str, Any], ours: dict[str, Any], path: Path, any_
 def _of_items(recorded: list[Any], ours: list[Any], path: Path, any_order: frozenset[str]) -> list[str]:
     if path and path[-1] == "build_deps":
         return []
-    if path and path[-1] in _SETS and all(isinstance(item, str) for item in (*recorded, *ours)):
+    if path and path[-1] in _SETS and all(isinstance(item, str | int) for item in (*recorded, *ours)):
         missing, extra = sorted(set(recorded) - set(ours)), sorted(set(ours) - set(recorded))
         return [f"{_place(path)}: {missing} recorded alone, {extra} here alone"] if missing or extra else []
     if len(recorded) != len(ours):
