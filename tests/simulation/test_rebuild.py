@@ -63,7 +63,7 @@ async def test_a_rebuild_makes_the_same_tables_without_asking_a_node(database: s
 
 @pytest.mark.simulation
 async def test_a_running_indexer_continues_in_the_rebuilt_tables(database: str, seed: int) -> None:
-    """Indexing goes on during a rebuild and after it, and nothing is lost or doubled across the swap."""
+    """Indexing goes on during a rebuild and after it, nothing is lost or doubled, and readers never see less."""
     scenario = Scenario(seed + 1)
     scenario.advance(160)
     feed = StaticFeed(scenario.blocks, latest=60)
@@ -73,12 +73,32 @@ async def test_a_running_indexer_continues_in_the_rebuilt_tables(database: str, 
         await _index(database, scenario, 60, feed)
         indexing = tasks.create_task(_index(database, scenario, 160, feed))
         rebuilding = tasks.create_task(Rebuild(_settings(database), batch_blocks=10).run())
+        reading = tasks.create_task(_read(database, indexing))
         for latest in range(61, 161):
             await asyncio.sleep(0.005)
             await feed.grow(latest)
         await asyncio.wait_for(rebuilding, 60)
         await asyncio.wait_for(indexing, 60)
+        assert await reading > 0
     assert await asyncio.to_thread(differences, database, scenario.truth) == []
+
+
+async def _read(url: str, indexing: asyncio.Task[None]) -> int:
+    """A reader that asks all the time; returns how often, or raises when it saw a gap, a step back or an error."""
+    asked = seen = 0
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+        while not indexing.done():
+            found = await connection.execute(
+                "SELECT c.height, (SELECT count(*) FROM indexer.blocks), (SELECT max(height) FROM indexer.txs)"
+                " FROM indexer.cursor c"
+            )
+            row = await found.fetchone()
+            assert row is not None
+            assert row[0] == row[1] >= seen
+            assert row[2] <= row[0]
+            asked, seen = asked + 1, row[0]
+            await asyncio.sleep(0.002)
+    return asked
 
 
 async def test_without_raw_blocks_there_is_nothing_to_rebuild(database: str) -> None:
