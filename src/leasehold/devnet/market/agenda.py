@@ -49,7 +49,6 @@ class Agenda:
 
     def __init__(self, market: Market) -> None:
         self._market = market
-        self.proposals = 0
 
     def doers(self) -> dict[str, Doer]:
         """The kinds of deeds entered here."""
@@ -57,6 +56,7 @@ class Agenda:
             "first deposits": self._deposit,
             "first stake": self._stake,
             "propose": self._propose,
+            "suggest": self._suggest,
             "vote": self._vote,
             "feed": self._feed,
             "end": self._begin_end,
@@ -74,6 +74,9 @@ class Agenda:
             market.at(start + 10 + index, Deed("first deposits", (index,)))
         for index in range(len(market.stakers)):
             market.at(start + 60 + index, Deed("first stake", (index, (index + 1) * 20_000 * TOKEN)))
+        # From its first minutes on there is something to vote on, and something to put a deposit on.
+        market.at(start + 120, Deed("suggest", ("A logo", "Somebody should draw one.")))
+        self._proposal(start + 180, "Welcome aboard", "Say hello by voting.", (9, 1, 1, 0))
         for day, title, summary, spread in PROPOSALS:
             self._proposal(start + day * DAY_SECONDS, title, summary, spread)
         self._failing(start + FAILING_DAY * DAY_SECONDS)
@@ -83,14 +86,16 @@ class Agenda:
         market.at(start + END_DAY * DAY_SECONDS, Deed("end"))
         market.at(start + CLOSE_DAY * DAY_SECONDS, Deed("close"))
 
-    def _keep_open(self, _: Context) -> Action:
+    def _keep_open(self, ctx: Context) -> Action:
         """Near the end of a history: one proposal still gathering its deposit and one at the vote."""
+        self._proposal(self._market.now + 90, "Longer unbonding", "From 21 to 28 days.", (5, 1, 3, 0))
+        return self._suggest(ctx, "A mascot", "Every chain needs one.")
+
+    def _suggest(self, _: Context, title: str, summary: str) -> Action:
+        """A proposal with too small a deposit to go to the vote."""
         hand = self._market.scene.named_hand("erin")
         denom = self._market.scene.app.identity.base_denom
-        half = propose(hand, denom, "A mascot", "Every chain needs one.", MIN_DEPOSIT // 5, [])
-        self.proposals += 1
-        self._proposal(self._market.now + 90, "Longer unbonding", "From 21 to 28 days.", (5, 1, 3, 0))
-        return hand, [half]
+        return hand, [propose(hand, denom, title, summary, MIN_DEPOSIT // 5, [])]
 
     # First deposits and stakes.
 
@@ -115,13 +120,19 @@ class Agenda:
         """Plan a proposal; `call` is a contract and what governance is to tell it."""
         self._market.at(moment, Deed("propose", (title, summary, spread, call)))
 
-    def _propose(self, _: Context, title: str, summary: str, spread: Spread, call: Any) -> Action:
+    def _propose(self, ctx: Context, title: str, summary: str, spread: Spread, call: Any) -> Action:
         scene = self._market.scene
         hand = scene.named_hand("dave")
-        self.proposals += 1
-        self._votes(self.proposals, tuple(spread))
+        self._votes(self._next_proposal(ctx), tuple(spread))
         messages = [] if call is None else [self._sudo(*call)]
         return hand, [propose(hand, scene.app.identity.base_denom, title, summary, MIN_DEPOSIT, messages)]
+
+    def _next_proposal(self, ctx: Context) -> int:
+        """The number that the chain gives to the next proposal; others make some too."""
+        app = self._market.scene.app
+        newest = app.registry.new("cosmos.gov.v1.QueryProposalsRequest", pagination={"limit": 1, "reverse": True})
+        answer = app.queries.handlers["/cosmos.gov.v1.Query/Proposals"](ctx, newest)
+        return 1 + max((one.id for one in answer.proposals), default=0)
 
     def _votes(self, proposal: int, spread: tuple[int, ...]) -> None:
         market, chance = self._market, self._market.scene.chance

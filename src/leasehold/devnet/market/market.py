@@ -288,7 +288,6 @@ class Market:
             prices=self.model.state(),
             alarms=self.dispatcher.state(),
             faults=tuple(self.relayer.faults),
-            proposals=self.agenda.proposals,
         )
 
     def restore(self, state: MarketState) -> None:
@@ -305,7 +304,6 @@ class Market:
         self.model.restore(state.prices)
         self.dispatcher.restore(state.alarms)
         self.relayer.faults[:] = state.faults
-        self.agenda.proposals = state.proposals
 
     def feed_soon(self) -> None:
         """Feed prices in the next block, however fresh they are."""

@@ -48,4 +48,3 @@ class MarketState(msgspec.Struct, frozen=True):
     prices: PriceState
     alarms: AlarmState
     faults: tuple[Fault, ...]
-    proposals: int

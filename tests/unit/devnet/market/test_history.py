@@ -184,3 +184,15 @@ def test_pools_are_lent_each_its_own_way(days: Life) -> None:
         shares[spec.name] = lent * 1000 // (free + lent)
     assert len(set(shares.values())) >= len(shares) - 1
     assert sum(share >= 100 for share in shares.values()) >= 5, shares
+
+
+def test_there_are_proposals_in_several_states(days: Life) -> None:
+    """After a few days some are decided, one gathers its deposit and one is at the vote, voted on by many."""
+    app = days.devnet.app
+    answer = app.queries.handlers["/cosmos.gov.v1.Query/Proposals"](
+        app.context(), app.registry.new("cosmos.gov.v1.QueryProposalsRequest")
+    )
+    states = {one.title: one.status for one in answer.proposals}
+    deposit, voting, passed = 1, 2, 3
+    assert states == {"Welcome aboard": passed, "A logo": deposit, "A mascot": deposit, "Longer unbonding": voting}
+    assert days.events["proposal_vote"] >= 12
