@@ -13,6 +13,8 @@ from leasehold.devnet.app.errors import ChainError, Kind, PlainError, Status, St
 from leasehold.devnet.app.module import Module, answers, handles, validates
 from leasehold.devnet.app.pagination import page_of
 from leasehold.devnet.modules.ibc import identifiers
+from leasehold.devnet.modules.ibc.errors import WRONG_CHANNEL_STATE
+from leasehold.devnet.modules.ibc.handshake_checks import OPEN, state_of
 from leasehold.devnet.modules.participants import Participants
 from leasehold.devnet.state.store import prefix_end
 
@@ -111,7 +113,8 @@ class Transfer(Module):
 
     def _transfer(self, ctx: Context, msg: Any) -> int:
         """Send a coin away and return the packet's sequence."""
-        if self.modules.ibc.channel(ctx, msg.source_port, msg.source_channel) is None:
+        channel = self.modules.ibc.channel(ctx, msg.source_port, msg.source_channel)
+        if channel is None:
             raise SEQUENCE_NOT_FOUND(f"source port: {msg.source_port}, source channel: {msg.source_channel}")
         if not self.params(ctx).send_enabled:
             raise ChainError(SEND_DISABLED)
@@ -121,6 +124,8 @@ class Transfer(Module):
             raise undefined(str(error)) from None
         token = Coin(msg.token.denom, int(msg.token.amount))
         self.modules.bank.require_enabled(ctx, (token,))
+        if channel.state != OPEN:
+            raise WRONG_CHANNEL_STATE(f"channel is not OPEN (got {state_of(channel)})")
         self._check_timeout(ctx, msg)
         sequence: int = self.modules.interchain.send(
             ctx, msg.sender, token, msg.source_channel, msg.receiver, msg.timeout_timestamp, msg.memo

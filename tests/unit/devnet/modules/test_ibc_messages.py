@@ -18,7 +18,7 @@ chain = connected_chain
 
 
 def run(chain: UnsignedChain, name: str, **fields: Any) -> Any:
-    signer = {} if "signer" in fields or "owner" in fields else {"signer": chain.account("ann")}
+    signer = {} if fields.keys() & {"signer", "owner", "sender"} else {"signer": chain.account("ann")}
     return chain.run(chain.message(name, **signer, **fields))
 
 
@@ -168,6 +168,17 @@ def test_a_channel_is_begun_and_not_closed(chain: UnsignedChain) -> None:
     assert begun.of_type("channel_open_init")[0]["connection_id"] == "connection-0"
     shown = chain.ask(CHANNEL + "Query/Channel", port_id="transfer", channel_id="channel-1").channel
     assert shown.state == 1
+    sent = run(
+        chain,
+        "ibc.applications.transfer.v1.MsgTransfer",
+        sender=chain.account("ann"),
+        source_port="transfer",
+        source_channel="channel-1",
+        token=chain.coin(1),
+        receiver="osmo1x",
+        timeout_timestamp=2**62,
+    )
+    assert sent.log == "channel is not OPEN (got STATE_INIT): invalid channel state"
     closed = run(chain, CHANNEL + "MsgChannelCloseInit", port_id="transfer", channel_id="channel-1")
     assert closed.log == (
         "channel close init callback failed for port ID: transfer, channel ID: channel-1: user cannot close channel: "
