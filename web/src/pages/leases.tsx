@@ -4,7 +4,7 @@ import { protocols } from "../state/shared";
 import { liveLeases } from "../live/resources";
 import { keyed, Resource, useResource } from "../state/resource";
 import { t } from "../text/text";
-import { usd } from "../ui/format";
+import { signedUsd, usd } from "../ui/format";
 import { Card, Empty, Figure, Figures, Show, Title } from "../ui/parts";
 import { choosing } from "../wallet/choosing";
 import { account } from "../wallet/wallet";
@@ -47,7 +47,7 @@ function Totals({ resource }: { resource: Resource<Answer> }) {
       <Figure label={t("Open leases")} value={value?.leases.length ?? "–"} />
       <Figure label={t("Positions")} value={usd(value?.total_collateral_usd)} />
       <Figure label={t("Debt")} value={usd(value?.total_debt_usd)} />
-      <Figure label={t("Profit and loss")} value={<span class={(gain ?? 0) < 0 ? "bad" : "good"}>{usd(gain)}</span>} />
+      <Figure label={t("Profit and loss")} value={<span class={gain ? (gain < 0 ? "bad" : "good") : ""}>{signedUsd(gain)}</span>} />
     </Figures>
   );
 }

@@ -106,10 +106,10 @@ export function Delta({ value }: { value: string | number | null | undefined }) 
 export function Share({ value }: { value: number }) {
   return (
     <span class="bar">
-      <span aria-hidden="true">
+      <span class="track" aria-hidden="true">
         <i style={{ width: `${Math.min(100, Math.max(0, value))}%` }} />
       </span>
-      <span class="number" style={{ all: "unset" }}>{percent(value)}</span>
+      <span class="number">{percent(value)}</span>
     </span>
   );
 }
