@@ -9,7 +9,7 @@ import msgspec
 from leasehold.app_api.app import App
 from leasehold.app_api.upstreams.payments import PaymentResponse
 from leasehold.app_api.writes import checks
-from leasehold.core.errors import NotFound
+from leasehold.core.errors import InvalidInput, NotFound
 from leasehold.serving.routes import NoParams, Registry, Reply, Request
 
 
@@ -37,6 +37,12 @@ class PaymentParams(msgspec.Struct, frozen=True):
     payment_id: str
 
 
+def signed(signature: str) -> None:
+    """Refuse what bears no signature; what it must be over is the payments manager's business."""
+    if not signature.strip():
+        raise InvalidInput("signature is required", field="signature")
+
+
 def declare(api: Registry, app: App) -> None:
     """The write routes of zero interest."""
     tags = ("zero-interest",)
@@ -48,6 +54,7 @@ def declare(api: Registry, app: App) -> None:
         checks.lease(app, asked.lease_address)
         checks.wallet(app, asked.owner_address, "owner_address")
         checks.amount(asked.amount)
+        signed(asked.signature)
         transport = app.upstreams.payments.transport
         answer = await transport.ask("POST", f"/{path}", context=path, body=asked)
         if not answer.good:
@@ -64,6 +71,7 @@ def declare(api: Registry, app: App) -> None:
     )
     async def cancel(request: Request[PaymentParams, CancelPaymentRequest]) -> Reply:
         checks.wallet(app, request.body.owner_address, "owner_address")
+        signed(request.body.signature)
         transport = app.upstreams.payments.transport
         target = f"{path}/{quote(request.params.payment_id, safe='')}"
         answer = await transport.ask("DELETE", f"/{target}", context=target, body=request.body)

@@ -88,8 +88,7 @@ class PaymentLedger:
     async def create(self, asked: wire.CreateRequest) -> wire.Payment:
         """Announce a repayment; Conflict says why a lease may not be paid for."""
         amount = base_units(asked.amount, field="amount")
-        if not asked.signature:
-            raise InvalidInput("must not be empty", field="signature")
+        _signed(asked.signature)
 
         async def change(session: Session) -> Any:
             terms = await session.fetchrow(QUERIES.lock_terms)
@@ -117,8 +116,9 @@ class PaymentLedger:
 
         return payment(await self.database.writing(change))
 
-    async def cancel(self, text: str, owner: str) -> None:
+    async def cancel(self, text: str, owner: str, signature: str) -> None:
         """Cancel a pending payment of an owner."""
+        _signed(signature)
         number = _number(text)
 
         async def change(session: Session) -> None:
@@ -193,6 +193,11 @@ def payment(row: Any) -> wire.Payment:
         payment_date=row["payment_date"].isoformat(),
         status=row["status"],
     )
+
+
+def _signed(signature: str) -> None:
+    if not signature.strip():
+        raise InvalidInput("must not be empty", field="signature")
 
 
 def _number(text: str) -> int | None:

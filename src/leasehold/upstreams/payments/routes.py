@@ -120,5 +120,5 @@ def _declare_payments(api: Registry, ledger: PaymentLedger, prefixes: Bech32Pref
         errors=(404, 409),
     )
     async def cancel(request: Request[PaymentParams, wire.CancelRequest]) -> Any:
-        await ledger.cancel(request.params.id, request.body.owner_address)
+        await ledger.cancel(request.params.id, request.body.owner_address, request.body.signature)
         return Reply(status=204)

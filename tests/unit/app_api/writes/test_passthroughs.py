@@ -153,6 +153,9 @@ async def test_payments_are_made_and_cancelled(stage: Stage) -> None:
     made["status"] = "pending"
     stage.world.answers["POST /zero-interest/payments"] = (200, {"payment": made, "tx_hash": None})
     assert await stage.send("/api/zero-interest/payments", PAYMENT) == (200, {"payment": made, "tx_hash": None})
+    unsigned = {**CANCEL, "signature": ""}
+    status, body = await stage.send("/api/zero-interest/payments/p", unsigned, method="DELETE")
+    assert (status, body["error"]["field"]) == (400, "signature")
     for upstream, expected in ((204, 200), (404, 404), (409, 502)):
         stage.world.answers["DELETE /zero-interest/payments/p"] = (upstream, {"error": "x"})
         status, body = await stage.send("/api/zero-interest/payments/p", CANCEL, method="DELETE")
@@ -203,6 +206,7 @@ async def test_only_safe_calls_are_repeated(stage: Stage) -> None:
         ("/api/referral/assign", {"referral_code": "A", "referred_wallet": "x"}, "referred_wallet"),
         ("/api/zero-interest/payments", {**PAYMENT, "amount": "x"}, "amount"),
         ("/api/zero-interest/payments", {**PAYMENT, "lease_address": WALLET}, "lease_address"),
+        ("/api/zero-interest/payments", {**PAYMENT, "signature": " "}, "signature"),
     ],
     ids=lambda value: str(value)[:40],
 )
