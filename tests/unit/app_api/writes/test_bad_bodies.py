@@ -116,6 +116,13 @@ async def stage() -> AsyncIterator[Stage]:
         yield found
 
 
+@pytest.fixture
+async def stored(database: str) -> AsyncIterator[Stage]:
+    """The same with a database, for requests that get that far."""
+    async with staged(messaging_secret="s", database=database) as found:
+        yield found
+
+
 def _writes(stage: Stage) -> list[Write]:
     public = [route for route in stage.app.registry if route.method != "GET" and "/admin/" not in route.path]
     found = []
@@ -184,29 +191,30 @@ async def test_other_media_sizes_and_methods(stage: Stage) -> None:
         assert (status, answer["error"]["code"]) == (405, "METHOD_NOT_ALLOWED"), write
 
 
-async def test_unknown_members_are_ignored(stage: Stage) -> None:
+async def test_unknown_members_are_ignored(stored: Stage) -> None:
     """A member nobody knows changes nothing; vendor JSON and a charset are JSON too."""
-    for write in _writes(stage):
-        expected, _ = await stage.send(write.path, write.body, method=write.method)
+    for write in _writes(stored):
+        expected, answer = await stored.send(write.path, write.body, method=write.method)
+        assert expected < 500 or expected in (502, 503), (write, answer)
         for body, media in (
             ({**write.body, "x": [1, {"y": None}]}, "application/json"),
             (write.body, "application/json; charset=UTF-8"),
             (write.body, "application/vnd.api+json"),
         ):
-            found, answer = await stage.send(write.path, body, method=write.method, headers={"Content-Type": media})
+            found, answer = await stored.send(write.path, body, method=write.method, headers={"Content-Type": media})
             assert found == expected, (write, media, answer)
 
 
-async def test_optional_members_may_be_null(stage: Stage) -> None:
+async def test_optional_members_may_be_null(stored: Stage) -> None:
     """A member that may be left out may be null, to the same effect."""
-    for write in _writes(stage):
+    for write in _writes(stored):
         for name, required in write.members():
             # Null clears a trigger of a close policy, and absence leaves it.
             if required or write.path.endswith("/close-policy"):
                 continue
             left = {key: value for key, value in write.body.items() if key != name}
-            without = await stage.send(write.path, left, method=write.method)
-            assert await stage.send(write.path, {**left, name: None}, method=write.method) == without, (write, name)
+            without = await stored.send(write.path, left, method=write.method)
+            assert await stored.send(write.path, {**left, name: None}, method=write.method) == without, (write, name)
 
 
 async def test_amounts_and_addresses_are_checked_first(stage: Stage) -> None:
