@@ -165,7 +165,7 @@ def _declare_opening(desk: Desk) -> None:
                 raise InvalidInput(f"more than {MAX_LEASES} leases", field="leases")
             return await desk.index.array(briefs, wanted)
         if params.lease is None:
-            return Stated(b"[]", 0, 0)
+            return await desk.index.text("'[]'")
         return await desk.index.first(story, params.lease)
 
     desk.live(

@@ -103,7 +103,7 @@ def _declare_prices(desk: Desk) -> None:
         if not await desk.index.value(sql.has_currency, protocol, params.key):
             raise NotFound(f"{protocol} has no currency {params.key!r}")
         if params.interval == 0:
-            return Content(Stated(b"[]", 0, 0))
+            return Content(await desk.index.text("'[]'"))
         return Content(await chart(params.interval, protocol, params.key))
 
     response: Any = list[tuple[int, float] | CurrentPrice]

@@ -187,7 +187,9 @@ class Shelf:
 
     async def _refresh(self, good: Good) -> int:
         if not good.always:
-            self._drop(good)
+            # One that is being made just now is asked for: it would be published after it was dropped.
+            if not good.lock.locked():
+                self._drop(good)
             return 0
         try:
             async with good.lock:
@@ -237,7 +239,9 @@ class Shelf:
 
     def _make_room(self, newest: Good | None = None) -> None:
         """Drop the oldest of the answers that somebody asked for, until there is room for one more."""
-        rare = [good for good in self._goods.values() if not good.always and good is not newest]
+        rare = [
+            good for good in self._goods.values() if not good.always and good is not newest and not good.lock.locked()
+        ]
         count, weight = len(rare), sum(map(self._weight, rare)) + (self._weight(newest) if newest else 0)
         for good in rare:
             if count < ROOM and weight <= ROOM_BYTES:

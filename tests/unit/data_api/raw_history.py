@@ -101,6 +101,7 @@ class RawHistory:
         self.fed: list[tuple[int, str]] = []
         self.leases: dict[str, Lease] = {}
         self.signals: list[tuple[Place, str, dict[str, str]]] = []
+        self.finished: dict[str, Place] = {}
         self.covers: list[tuple[Place, Market, dict[str, str]]] = []
         self.txs: dict[tuple[int, int], Any] = {}
         for block in scenario.blocks:
@@ -156,6 +157,8 @@ class RawHistory:
             )  # fmt: skip
         elif kind in _KINDS and "payment-amount" in said:
             self._paid(place, _KINDS[kind], contract, said)
+        elif kind == "wasm-ls-close" and said.get("id") == contract in self.leases:
+            self.finished[contract] = place
         elif kind in SIGNALS and contract in self.leases:
             self.signals.append((place, SIGNALS[kind], said))
         elif kind == "wasm-reserve-cover-loss" and contract in self._reserves:
@@ -226,6 +229,12 @@ class RawHistory:
         for payment in lease.payments:
             principal, amount = principal - payment.principal, amount - payment.sold
             yield payment, principal, amount
+
+    def changed(self, lease: Lease) -> int:
+        """The height of the last event that changed a lease: opened, paid, finished, or closed by its policy."""
+        fired = [place for place, kind, said in self.signals if kind == "auto-close" and said["to"] == lease.address]
+        places = [lease.place, *(payment.place for payment in lease.payments), *fired]
+        return max([*places, *([self.finished[lease.address]] if lease.address in self.finished else [])])[0]
 
     def owed(self, lease: Lease, height: int) -> tuple[int, int]:
         """Principal and position of a lease after a block."""

@@ -155,6 +155,23 @@ def test_repaid_and_liquidated(client: Client, raw: RawHistory) -> None:
         )  # fmt: skip
 
 
+def test_rows_changed_since(client: Client, raw: RawHistory) -> None:
+    """`from` is on a row's last change and excludes it: what was opened before and paid after is told again."""
+    heights = sorted({payment.place[0] for payment in raw.payments("repay")})
+    height = heights[len(heights) // 2]
+    since = f"from={instant(raw.times[height])}"
+    later = {lease.address for lease in raw.leases.values() if raw.changed(lease) > height}
+    told_again = {address for address in later if raw.leases[address].place[0] <= height}
+    assert told_again
+    for path in ("historically-opened", "historically-repaid", "realized-pnl-wallet", "historically-liquidated"):
+        whole = client.json(f"/api/{path}?period=all")
+        expected = [row for row in whole if row["contract_id"] in later]
+        assert client.json(f"/api/{path}?{since}") == expected
+        assert client.json(f"/api/{path}?{since}&period=all") == expected
+    events = [payment for payment in raw.payments("repay", "market-close", "liquidation") if payment.place[0] > height]
+    assert len(client.json(f"/api/interest-repayments?{since}")) == len(events)
+
+
 def _returned(raw: RawHistory, lease: Lease) -> Fraction:
     """USD that came back when the loan closed: what was left of the position, and the change of the last payment."""
     closing = lease.closing

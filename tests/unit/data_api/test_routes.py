@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from tests.unit.data_api.served_history import ADMIN_KEY, Client, History, serve
 
 from leasehold.core.clock import ManualClock
 from leasehold.core.settings import Limits
+from leasehold.data_api.shelf import ROOM
 from leasehold.serving.routes import Route
 
 # Seconds an answer is kept (0: always read live), and whether it has a CSV form and an export: the fact sheet's table,
@@ -46,6 +48,8 @@ TABLE: dict[str, tuple[int, str]] = {
     "/api/staking-activity": (LIVE, "f"), "/api/staking-earnings": (LIVE, ""), "/api/lease-signals": (LIVE, "f"),
     "/api/reserve-covers": (FIVE, "fe"), "/api/pool-rates": (HOUR, "f"), "/api/total-value-locked-series": (HOUR, "f"),
 }  # fmt: skip
+# A decimal string that is not in plain notation.
+EXPONENT = re.compile(rb'"-?\d+(\.\d+)?[eE][+-]?\d+"')
 # Routes that speak for no block.
 TIMELESS = {"/api/version", "/health", "/ready", "/openapi.json", "/llms.txt", "/"}
 
@@ -79,8 +83,9 @@ def test_every_route_answers(client: Client, values: dict[str, str]) -> None:
         answer = client.get(_target(route, values), Authorization=f"Bearer {ADMIN_KEY}")
         assert answer.status == 200, (route.path, answer.body[:200])
         assert answer.body
+        assert not EXPONENT.search(answer.body), route.path
         live = route.path.startswith("/api/subscri") or route.path == "/api/test-push"
-        if not live and route.path not in TIMELESS and answer.body != b"[]":
+        if not live and route.path not in TIMELESS:
             assert answer.headers.get("x-block-height") == "600", route.path
             assert answer.headers["x-block-time"].startswith("2025-"), route.path
 
@@ -218,6 +223,20 @@ def test_too_many_requests_are_told_when_to_come_back(history: History) -> None:
             assert int(refused[0].headers["retry-after"]) >= 1
             assert set(refused[0].json) == {"error", "message", "status"}
         assert limited.get("/health").status == 200
+
+
+def test_many_different_questions_do_not_fill_the_memory(client: Client) -> None:
+    """Whatever is asked for, only so many answers are kept, and unknown parameters make no new ones."""
+    always = len(client.application.snapshots)
+    for interval in range(1, 101):
+        for key in ("BTC", "ETH", "USDC"):
+            client.json(f"/api/prices?interval={interval}&protocol=OSMOSIS-OSMOSIS-USDC&key={key}")
+    assert len(client.application.snapshots) <= always + ROOM
+    before = len(client.application.snapshots)
+    for number in range(20):
+        client.json(f"/api/revenue?nobody={number}")
+        client.json(f"/api/liquidations?from=2025-01-01T00:00:{number:02d}Z")
+    assert len(client.application.snapshots) <= before
 
 
 def test_a_half_read_export_leaves_nothing_behind(client: Client) -> None:

@@ -112,6 +112,25 @@ async def test_asked_for_once_by_many(parts: Parts) -> None:
     assert table.get("/x") is None
 
 
+async def test_an_answer_in_the_making_is_not_dropped(parts: Parts) -> None:
+    """A round of renewals while somebody waits leaves the answer its owner, so that it ends when its time is over."""
+    shelf, _, table, clock = parts
+    release = asyncio.Event()
+
+    async def slow() -> Content:
+        await release.wait()
+        return Content(Stated(b"1", 1, 0))
+
+    asking = asyncio.create_task(shelf.ask(("/x",), slow, FIVE_MINUTES, {}))
+    await asyncio.sleep(0)
+    await shelf.refresh()
+    release.set()
+    assert (await asking).body == b"1"
+    clock.advance(seconds=300)
+    await shelf.refresh()
+    assert table.get("/x") is None
+
+
 async def test_failures_are_not_kept(parts: Parts) -> None:
     """A refusal reaches who asked and nobody after."""
     shelf, _, table, _ = parts

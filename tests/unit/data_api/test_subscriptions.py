@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.unit.data_api.raw_history import RawHistory
 from tests.unit.data_api.served_history import ADMIN_KEY, Client, History
 
 from leasehold.data_api.subscriptions import MOST_BROWSERS
@@ -126,3 +127,23 @@ def test_test_messages_need_an_admin_key(client: Client, history: History) -> No
         "SELECT payload ->> 'type' FROM outbox WHERE owner = %s AND height = 0", history.scenario.users[4]
     )
     assert rows == [("FundNow",)]
+
+
+def test_what_owners_are_told(history: History, raw: RawHistory) -> None:
+    """Every warning, liquidation and closing waits in the outbox for the lease's owner, once."""
+    expected = []
+    for place, kind, said in raw.signals:
+        if kind == "warning":
+            name = {1: "Funding", 2: "FundingRecommended", 3: "FundNow"}[int(said["level"])]
+            expected.append((said["lease"], name, place[0]))
+    for payment in raw.payments("repay", "market-close", "liquidation"):
+        if payment.kind == "liquidation":
+            name = "FullyLiquidated" if payment.closes else "PartiallyLiquidated"
+            expected.append((payment.lease, name, payment.place[0]))
+        elif payment.closes:
+            expected.append((payment.lease, "Closed", payment.place[0]))
+    rows = history.rows("SELECT lease, kind, height, owner, payload FROM outbox WHERE height > 0")
+    assert sorted((lease, kind, height) for lease, kind, height, _, _ in rows) == sorted(set(expected))
+    for lease, kind, _, owner, payload in rows:
+        assert owner == raw.leases[lease].owner
+        assert (payload["type"], payload["data"]["position"]) == (kind, lease)
