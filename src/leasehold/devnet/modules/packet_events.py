@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leasehold.devnet.modules.counterparty import Packet
+    from leasehold.devnet.modules.counterparty.networks import Packet
 
 Attributes = list[tuple[str, str]]
 

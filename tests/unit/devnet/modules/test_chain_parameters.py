@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.unit.devnet.modules.unsigned_chain import UnsignedChain
 
@@ -113,3 +115,22 @@ def test_interchain_parameters_have_their_own_refusal(chain: UnsignedChain) -> N
     message = chain.message("leasehold.contractmanager.MsgUpdateParams", authority=chain.account("ann"))
     expected = f"invalid authority; expected {chain.modules.gov.authority}, got {chain.account('ann')}: invalid request"
     assert chain.run(message).log == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "log"),
+    [
+        (
+            {"send_enabled": [{"denom": "ulsh"}, {"denom": "ulsh"}]},
+            'duplicate denom entries found for "ulsh": invalid request',
+        ),
+        ({"send_enabled": [{"denom": "x"}]}, 'invalid SendEnabled denom "x": invalid denom: x: invalid request'),
+        ({"use_default_for": ["x"]}, 'invalid UseDefaultFor denom "x": invalid denom: x: invalid request'),
+    ],
+)
+def test_coins_that_can_not_be_are_not_switched(fields: dict[str, Any], log: str) -> None:
+    """Governance names each denom once, and only denoms."""
+    chain = UnsignedChain("ann")
+    authority = chain.modules.gov.authority
+    message = chain.message("cosmos.bank.v1beta1.MsgSetSendEnabled", authority=authority, **fields)
+    assert chain.run(message).log == log
