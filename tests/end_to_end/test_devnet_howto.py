@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from leasehold.cli.main import cli
 from leasehold.core.errors import LeaseholdError
+from leasehold.core.progress import told
 from leasehold.core.settings import Settings
 from leasehold.devnet.genesis.document import address
 
@@ -50,8 +51,10 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     ):
         os.close(writer)
         try:
-            with os.fdopen(reader) as lines:
-                ready = _READY.search(lines.readline())
+            with os.fdopen(reader, "rb") as lines:
+                # How far the history is comes first.
+                spoken = next(line for line in lines if told(line) is None)
+                ready = _READY.search(spoken.decode())
             assert ready, (home / "log").read_text()[-3000:]
             yield int(ready[2])
         finally:

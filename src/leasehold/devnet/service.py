@@ -150,9 +150,13 @@ def open_with_history(
     market: Market | None = None
     if devnet.node.height == 0:
         market = Market(devnet, start=devnet.node.time_ns // NANOSECONDS)
-        with progress(f"simulating {days} days of market") as bar:
-            bar.show(0.0)
-            simulate(devnet, market, clock.now_ns() // NANOSECONDS, bar.show)
+        now = clock.now_ns() // NANOSECONDS
+        if days:
+            with progress(f"simulating {days} days of market") as bar:
+                bar.show(0.0)
+                simulate(devnet, market, now, bar.show)
+        else:
+            simulate(devnet, market, now)
         with devnet.node.store.transaction():
             devnet.node.store.put_meta(_HISTORY, b"told")
     live = LiveMarket.resume(devnet, clock, market)
