@@ -166,11 +166,18 @@ def _split_vote(market: Market, hands: Hands, chance: random.Random, ctx: Contex
     whole = [{"option": 4, "weight": "1.0"}]
     message = erin.message(
         "cosmos.gov.v1.MsgVoteWeighted",
-        proposal_id=max(market.agenda.proposals, 1),
+        proposal_id=_newest_proposal(market, ctx),
         voter=erin.address,
         options=whole if chance.random() < 0.2 else options,
     )
     return erin, [message]
+
+
+def _newest_proposal(market: Market, ctx: Context) -> int:
+    app = market.scene.app
+    request = app.registry.new("cosmos.gov.v1.QueryProposalsRequest", pagination={"limit": 100})
+    found = app.queries.handlers["/cosmos.gov.v1.Query/Proposals"](ctx, request).proposals
+    return max((one.id for one in found), default=1)
 
 
 def _fail(market: Market, hands: Hands, chance: random.Random, ctx: Context) -> Action:
