@@ -14,14 +14,9 @@ import aiohttp
 from tests.golden.app_stage import MovingWorld, event
 from tests.golden.app_world import replayed
 from tests.golden.test_app import ROOT, SHARED, Scene, _gated_folder, _settings
+from tests.unit.app_api.live.stage import replica
 
-from leasehold.app_api import service
-from leasehold.app_api.api import assemble
 from leasehold.app_api.live.endpoint import Live
-from leasehold.core.clock import SystemClock
-from leasehold.core.metrics import Metrics
-from leasehold.serving.application import Application
-from leasehold.serving.service import serving
 
 QUIET_SECONDS = 0.05
 
@@ -32,29 +27,9 @@ async def staged(database: str, folder: Path) -> AsyncIterator[tuple[str, Live, 
     world = MovingWorld(ROOT / "app", ROOT, SHARED / "app")
     async with replayed(world) as base:
         settings = _settings(base, database, world, Scene(), _gated_folder(folder / "gated", world))
-        app = assemble(settings, SystemClock())
-        metrics = Metrics()
-        live = Live(app, metrics)
-        graphs = []
-
-        @asynccontextmanager
-        async def lifespan() -> AsyncIterator[None]:
-            async with service.running(app, metrics, live) as graph:
-                graphs.append(graph)
-                yield
-
-        application = Application(
-            app.registry,
-            limits=settings.limits,
-            snapshots=app.snapshots,
-            metrics=metrics,
-            websockets=live.endpoints,
-            lifespan=lifespan,
-        )
-        async with serving(application, grace_seconds=1) as running:
-            async with asyncio.timeout(20):
-                await graphs[0].settled()
-            yield running.url, live, world
+        async with replica(settings) as one:
+            await one.warm()
+            yield one.url, one.live, world
 
 
 class Conversation:

@@ -26,6 +26,7 @@ from leasehold.app_api.refresh import Graph
 from leasehold.core.clock import SystemClock
 from leasehold.core.configuration import load
 from leasehold.core.metrics import Metrics
+from leasehold.core.settings import Settings
 from leasehold.serving.application import Application
 from leasehold.serving.service import Running, serving
 
@@ -184,6 +185,11 @@ class Served:
     running: Running
     metrics: Metrics
 
+    async def warm(self) -> None:
+        """Wait until everything was refreshed once."""
+        async with asyncio.timeout(20):
+            await self.graph.settled()
+
     async def published(self, height: int) -> None:
         """Wait until a block's pushes are out."""
         async with asyncio.timeout(10):
@@ -192,47 +198,51 @@ class Served:
 
 
 @asynccontextmanager
+async def replica(settings: Settings) -> AsyncIterator[Served]:
+    """An application API with these settings, as it runs; not warm yet."""
+    app = assemble(settings, SystemClock())
+    metrics = Metrics()
+    live = Live(app, metrics)
+    graphs: list[Graph] = []
+
+    @asynccontextmanager
+    async def lifespan() -> AsyncIterator[None]:
+        async with service.running(app, metrics, live) as graph:
+            graphs.append(graph)
+            yield
+
+    application = Application(
+        app.registry,
+        limits=settings.limits,
+        snapshots=app.snapshots,
+        metrics=metrics,
+        cors_origins=settings.app_api.cors_origins,
+        websockets=live.endpoints,
+        lifespan=lifespan,
+    )
+    async with serving(application, grace_seconds=1) as running:
+        yield Served(running.url, app, live, graphs[0], running, metrics)
+
+
+@asynccontextmanager
 async def live_service(world: World, database: str, *, count: int = 1, **app_api: Any) -> AsyncIterator[list[Served]]:
     """Replicas of an application API in front of one world, warm."""
     async with AsyncExitStack() as stack:
         base = await stack.enter_async_context(served(world))
-        found = []
-        for number in range(count):
+        found: list[Served] = []
+        for _ in range(count):
             settings = settings_for(base, database)
             settings = replace(
                 settings,
                 app_api=replace(settings.app_api, **app_api),
                 limits=replace(settings.limits, reads_burst=100_000),
             )
-            app = assemble(settings, SystemClock())
-            metrics = Metrics()
-            live = Live(app, metrics)
-            graphs: list[Graph] = []
-
-            @asynccontextmanager
-            async def lifespan(
-                app: App = app, metrics: Metrics = metrics, live: Live = live, graphs: list[Graph] = graphs
-            ) -> AsyncIterator[None]:
-                async with service.running(app, metrics, live) as graph:
-                    graphs.append(graph)
-                    yield
-
-            application = Application(
-                app.registry,
-                limits=settings.limits,
-                snapshots=app.snapshots,
-                metrics=metrics,
-                cors_origins=settings.app_api.cors_origins,
-                websockets=live.endpoints,
-                lifespan=lifespan,
-            )
-            running = await stack.enter_async_context(serving(application, grace_seconds=1))
-            if number == 0:
-                await app.store.import_documents(first_documents(replace(settings, chain=load().settings.chain)))
-            graphs[0].poke("gated_config")
-            async with asyncio.timeout(20):
-                await graphs[0].settled()
-            found.append(Served(running.url, app, live, graphs[0], running, metrics))
+            one = await stack.enter_async_context(replica(settings))
+            if not found:
+                await one.app.store.import_documents(first_documents(replace(settings, chain=load().settings.chain)))
+            one.graph.poke("gated_config")
+            await one.warm()
+            found.append(one)
         yield found
 
 
