@@ -7,8 +7,8 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
+from tests.unit.app_api.live.session_stage import ALICE, make
 from tests.unit.app_api.live.stage import SAID, description
-from tests.unit.app_api.live.test_session import ALICE, make
 
 from leasehold.app_api.live import messages, topics
 from leasehold.app_api.live.asyncapi import document
