@@ -16,7 +16,7 @@ from leasehold.devnet.market.relay import Fault
 class Rates:
     """How often things happen, a day."""
 
-    openings: float = 14.0
+    openings: float = 13.0
     managements: float = 13.0
     lendings: float = 8.0
     stakings: float = 4.0
