@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.conformance.conftest import RunningDevnet
 
+from leasehold.core.addresses import encode
 from leasehold.devnet.genesis.document import named_accounts
 
 pytestmark = pytest.mark.conformance
@@ -18,11 +19,19 @@ pytestmark = pytest.mark.conformance
 SESSION = Path(__file__).parent / "python" / "session.py"
 
 
-def _seen(python: Path, devnet: RunningDevnet, url: str, account: str) -> Any:
-    """What a session of this account saw."""
-    environment = devnet.environment()
-    environment["MNEMONIC"] = named_accounts()[account].mnemonic
-    environment["CHAIN_ID"] = devnet.settings.identity.chain_id
+def _environment(devnet: RunningDevnet, account: str) -> dict[str, str]:
+    """What a session is told; nobody else sends to its recipient."""
+    recipient = encode(devnet.settings.identity.prefix, f"cosmpy's {account}".encode().ljust(20))
+    return {
+        **devnet.environment(),
+        "RECIPIENT": recipient,
+        "MNEMONIC": named_accounts()[account].mnemonic,
+        "CHAIN_ID": devnet.settings.identity.chain_id,
+    }
+
+
+def _seen(python: Path, environment: dict[str, str], url: str) -> Any:
+    """What a session saw."""
     done = subprocess.run(
         [python, SESSION, url],
         env={**os.environ, **environment},
@@ -41,8 +50,8 @@ def test_cosmpy_uses_the_devnet_like_any_chain(
 ) -> None:
     """It connects, queries, simulates, signs, broadcasts, searches, decodes, stakes and calls a contract."""
     url = f"grpc+http://{devnet.grpc}" if surface == "grpc" else f"rest+{devnet.lcd}"
-    seen = _seen(cosmpy_python, devnet, url, account)
-    environment = devnet.environment()
+    environment = _environment(devnet, account)
+    seen = _seen(cosmpy_python, environment, url)
     assert seen["node"] == "leasehold"
     assert seen["chain"] == devnet.settings.identity.chain_id
     assert seen["height"] >= seen["first"] == 1
