@@ -177,16 +177,14 @@ def run_js(node_modules: Path, tmp_path: Path) -> Callable[[str, dict[str, str]]
             cwd=JS,
             check=True,
         )
-        done = subprocess.run(
-            ["node", str(bundle)],
-            cwd=JS,
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-        return json.loads(done.stdout.strip().splitlines()[-1])
+        return printed(["node", str(bundle)], environment)
 
     return run
+
+
+def printed(command: list[str], environment: dict[str, str]) -> Any:
+    """The JSON in the last line that a client's program prints; it must end well."""
+    settings = {**os.environ, **environment}
+    done = subprocess.run(command, cwd=JS, env=settings, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.strip().splitlines()[-1])

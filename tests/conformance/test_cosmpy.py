@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.conformance.conftest import RunningDevnet
+from tests.conformance.conftest import RunningDevnet, printed
 
 from leasehold.core.addresses import encode
 from leasehold.devnet.genesis.document import named_accounts
@@ -30,20 +26,6 @@ def _environment(devnet: RunningDevnet, account: str) -> dict[str, str]:
     }
 
 
-def _seen(python: Path, environment: dict[str, str], url: str) -> Any:
-    """What a session saw."""
-    done = subprocess.run(
-        [python, SESSION, url],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads(done.stdout.strip().splitlines()[-1])
-
-
 @pytest.mark.parametrize(("surface", "account"), [("grpc", "bob"), ("lcd", "carol")])
 def test_cosmpy_uses_the_devnet_like_any_chain(
     surface: str, account: str, devnet: RunningDevnet, cosmpy_python: Path
@@ -51,7 +33,7 @@ def test_cosmpy_uses_the_devnet_like_any_chain(
     """It connects, queries, simulates, signs, broadcasts, searches, decodes, stakes and calls a contract."""
     url = f"grpc+http://{devnet.grpc}" if surface == "grpc" else f"rest+{devnet.lcd}"
     environment = _environment(devnet, account)
-    seen = _seen(cosmpy_python, environment, url)
+    seen = printed([str(cosmpy_python), str(SESSION), url], environment)
     assert seen["node"] == "leasehold"
     assert seen["chain"] == devnet.settings.identity.chain_id
     assert seen["height"] >= seen["first"] == 1
