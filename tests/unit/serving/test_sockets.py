@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
 import pytest
+import uvloop
 from starlette.websockets import WebSocket
 from tests.unit.serving.conftest import WIDE, sample_registry
 from websockets.asyncio.client import connect
@@ -123,8 +124,8 @@ async def test_a_peer_that_vanishes_is_let_go() -> None:
         wire = await stage.wire()
         assert client._response.connection is not None
         transport = client._response.connection.transport
-        assert isinstance(transport, asyncio.Transport)
-        transport.abort()
+        assert transport is not None
+        transport.abort()  # type: ignore[attr-defined]
         async with asyncio.timeout(5):
             while not wire.disconnected:
                 wire.write(text_frame(b"x" * 50_000))
@@ -167,3 +168,16 @@ async def test_compression_does_not_stretch_the_limit() -> None:
         await client.wait_closed()
         assert client.close_code == 1009
         assert stage.heard == []
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        test_frames_stay_whole_and_in_order_for_a_peer_that_stops_reading,
+        test_nothing_is_written_to_a_connection_that_ended,
+        test_a_peer_that_vanishes_is_let_go,
+    ],
+)
+def test_promises_hold_on_the_loop_that_services_run_on(promise: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Transports of uvloop hold back and close in their own way."""
+    uvloop.run(promise())
