@@ -19,7 +19,7 @@ async def test_a_lease_is_followed_from_its_opening_to_its_end(alice: builders.C
 
     async def act() -> None:
         try:
-            await asyncio.to_thread(builders.test_a_lease_opens_is_repaid_and_closes, alice)
+            await asyncio.to_thread(builders.lease_life, alice)
         finally:
             done.set()
 
