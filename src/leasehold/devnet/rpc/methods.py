@@ -13,50 +13,38 @@ from typing import Any
 import msgspec
 
 from leasehold.chain.comet import rendering as comet
-from leasehold.chain.comet.blocks import tx_hash
-from leasehold.chain.comet.evidence import Vote
 from leasehold.chain.comet.query import MAX_LENGTH, Query, QuerySyntaxError, parse
 from leasehold.chain.comet.validators import address_of
-from leasehold.core.errors import InvalidInput, LeaseholdError
-from leasehold.devnet.app.abci import QueryResult, TxResult
+from leasehold.devnet.app.abci import QueryResult
 from leasehold.devnet.consensus.blockstore import StoredBlock
 from leasehold.devnet.consensus.genesis import render_params
 from leasehold.devnet.consensus.keys import derived_key
-from leasehold.devnet.consensus.node import Node, SealedBlock
+from leasehold.devnet.consensus.node import Node
 from leasehold.devnet.consensus.search import Searcher
 from leasehold.devnet.rpc import consensus_state, rendering
+from leasehold.devnet.rpc.broadcasting import COMMIT_TIMEOUT_SECONDS, Broadcasting, Failure, Result
 from leasehold.devnet.rpc.gojson import escaped
 
 PER_PAGE, MAX_PER_PAGE = 30, 100
 MAX_BLOCK_METAS = 20
 GENESIS_CHUNK = 16 * 1024 * 1024
-COMMIT_TIMEOUT_SECONDS = 10.0
 RENDERED_BLOCKS, RENDERED_BYTES = 256, 65_536
 
-Result = Any
 
-
-class Failure(LeaseholdError):
-    """A method can't answer; the message is the original's."""
-
-
-class Methods:
+class Methods(Broadcasting):
     """Answers; large searches run in a thread of their own so that sealing goes on."""
 
     def __init__(self, node: Node, *, commit_timeout: float = COMMIT_TIMEOUT_SECONDS) -> None:
-        self.node = node
-        self._commit_timeout = commit_timeout
+        super().__init__(node, commit_timeout=commit_timeout)
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="rpc-search")
         self._searcher: Searcher | None = None
-        self._waiting: dict[bytes, list[asyncio.Future[SealedBlock]]] = {}
         self._status: tuple[bytes, int, bytes] | None = None
         self._chunks: list[bytes] | None = None
         self._rendered: dict[bytes, bytes] = {}
         self._frozen: int | None = None
-        node.add_listener(self._sealed)
 
     def close(self) -> None:
-        self.node.remove_listener(self._sealed)
+        super().close()
         self._pool.shutdown()
         if self._searcher is not None:
             self._searcher.close()
@@ -309,77 +297,6 @@ class Methods:
 
     def num_unconfirmed_txs(self) -> Result:
         return rendering.unconfirmed(None, len(self.node.mempool), self.node.mempool.size_bytes)
-
-    def check_tx(self, tx: bytes) -> Result:
-        return rendering.tx_result(self.node.app.check_tx(tx))
-
-    def broadcast_tx_sync(self, tx: bytes) -> Result:
-        return rendering.broadcast(tx, self.node.submit(tx))
-
-    def broadcast_tx_async(self, tx: bytes) -> Result:
-        self.node.submit(tx)
-        return rendering.broadcast(tx, None)
-
-    async def broadcast_tx_commit(self, tx: bytes) -> Result:
-        digest = tx_hash(tx)
-        future: asyncio.Future[SealedBlock] = asyncio.get_running_loop().create_future()
-        waiting = self._waiting.setdefault(digest, [])
-        waiting.append(future)
-        try:
-            try:
-                checked = self.node.submit(tx)
-            except LeaseholdError as error:
-                raise Failure(f"error on broadcastTxCommit: {error.message}") from None
-            delivered, height = None, 0
-            if not checked.code:
-                delivered, height = await self._delivered(future, tx)
-            empty = TxResult()
-            return {
-                "check_tx": rendering.tx_result(checked),
-                "tx_result": rendering.tx_result(delivered or empty),
-                "hash": comet.hexadecimal(digest),
-                "height": str(height),
-            }
-        finally:
-            waiting.remove(future)
-            if not waiting:
-                self._waiting.pop(digest, None)
-
-    async def _delivered(self, future: asyncio.Future[SealedBlock], tx: bytes) -> tuple[TxResult, int]:
-        try:
-            async with asyncio.timeout(self._commit_timeout):
-                sealed = await future
-        except TimeoutError:
-            raise Failure("timed out waiting for tx to be included in a block") from None
-        return sealed.results.tx_results[sealed.block.txs.index(tx)], sealed.height
-
-    def _sealed(self, sealed: SealedBlock) -> None:
-        if not self._waiting:
-            return
-        for tx in sealed.block.txs:
-            for future in self._waiting.get(tx_hash(tx), ()):
-                if not future.done():
-                    future.set_result(sealed)
-
-    def broadcast_evidence(self, evidence: bytes | None) -> Result:
-        if evidence is None:
-            raise Failure("no evidence was provided")
-        try:
-            found = comet.read_evidence(msgspec.json.decode(evidence))
-        except InvalidInput as error:
-            raise Failure(f"evidence.ValidateBasic failed: {error.message}") from None
-        if _block_key(found.first) >= _block_key(found.second):
-            raise Failure("evidence.ValidateBasic failed: duplicate votes in invalid order")
-        try:
-            self.node.evidence.add(found, self.node.head.params)
-        except InvalidInput as error:
-            raise Failure(f"failed to add evidence: {error.message}") from None
-        return {"hash": comet.hexadecimal(found.hash())}
-
-
-def _block_key(vote: Vote) -> tuple[bytes, bytes]:
-    """What orders the two votes of evidence."""
-    return vote.block_id.hash, vote.block_id.parts_hash
 
 
 def _sync_info(prefix: str, stored: StoredBlock | None) -> dict[str, str]:

@@ -18,7 +18,7 @@ from leasehold.chain.comet.votes import PRECOMMIT, PREVOTE, sign_bytes
 from leasehold.devnet.app.abci import Event
 from leasehold.devnet.consensus.node import MILLISECOND, Node, SealedBlock
 from leasehold.devnet.rpc import rendering
-from leasehold.devnet.rpc.methods import Failure
+from leasehold.devnet.rpc.broadcasting import Failure
 from leasehold.devnet.rpc.rendering import encoded
 
 MAX_SUBSCRIPTIONS = 5

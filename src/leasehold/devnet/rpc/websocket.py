@@ -17,6 +17,7 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 
 from leasehold.devnet.rpc.arguments import BadArgument
+from leasehold.devnet.rpc.broadcasting import Failure
 from leasehold.devnet.rpc.dispatch import LARGE, Answer, Panic, call, values_of
 from leasehold.devnet.rpc.envelope import (
     INTERNAL,
@@ -30,7 +31,6 @@ from leasehold.devnet.rpc.envelope import (
     read_frame,
     success,
 )
-from leasehold.devnet.rpc.methods import Failure
 from leasehold.devnet.rpc.subscriptions import EXITED, OUT_OF_CAPACITY, Hub
 from leasehold.devnet.rpc.table import Method
 
