@@ -14,7 +14,6 @@ from tests.unit.data_api.large_index import fill
 from tests.unit.data_api.served_history import own_database
 from tests.unit.data_api.test_plans import QUERIES, WHOLE
 
-from leasehold.data_api import lease, treasury
 from leasehold.storage import migrations, queries
 from leasehold.storage.embedded import EmbeddedServer
 
@@ -27,8 +26,8 @@ OTHERS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "what the indexer loads": (INDEXER["living_positions"], ()),
     "feeds that are too old": (INDEXER["drop_old_feeds"].replace("%s", "$1"), (0,)),
     # With the window of a period instead of the last change that a reader has seen.
-    "openings of a period": (lease.sql.historically_opened, (LATE, EPOCH)),
-    "buy-backs of a period": (treasury.sql.buyback.replace("{decimals}", "6"), (LATE, EPOCH)),
+    "openings of a period": (WHOLE["historically-opened"][0], (LATE, EPOCH)),
+    "buy-backs of a period": (WHOLE["buyback"][0], (LATE, EPOCH)),
     "notifications to send": (COURIER["spread"], (10, EPOCH, timedelta(days=1))),
 }
 
