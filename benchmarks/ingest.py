@@ -47,7 +47,7 @@ from leasehold.storage import migrations
 from leasehold.storage.embedded import ROLE, EmbeddedServer
 
 # What is looked at on either end of a growing index, in blocks.
-WINDOW = 1_000
+WINDOW = 2_000
 MOST_MEMORY = 300.0
 HEAD_BLOCKS, HEAD_SECONDS = 150, 0.1
 OUTAGE_BLOCKS, OUTAGE_SECONDS = 8_000, 2.0
