@@ -18,6 +18,8 @@ from leasehold.app_api import site
 
 # As many scripts at a time as a small machine takes without making any of them wait long.
 TOGETHER = 3
+# Long enough for a machine that is busy with other things.
+SECONDS = 300.0
 
 Drive = Callable[..., "Future[Any]"]
 
@@ -94,7 +96,7 @@ def drive(stack: Stack, browser: str, node: str) -> Iterator[Drive]:
         return json.loads(done.stdout.strip().splitlines()[-1])
 
     with ThreadPoolExecutor(TOGETHER) as pool:
-        yield lambda script, seconds=120.0, **given: pool.submit(run, script, given, seconds)
+        yield lambda script, seconds=SECONDS, **given: pool.submit(run, script, given, seconds)
 
 
 def service_pid(stack: Stack, name: str) -> int:

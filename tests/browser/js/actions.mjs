@@ -28,7 +28,7 @@ await find(async (browser) => {
   done.vote = await approve(page);
   await page.waitForSelector("[data-voted=true]");
   await visit(page, "/account");
-  await page.waitForSelector("tr:has-text('Voted')");
+  await page.waitForSelector("tr:has-text('Undelegated')");
   const history = await page.locator("[data-tx]").allTextContents();
   return { done, receipts, refused, history, errors };
 });

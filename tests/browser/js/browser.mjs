@@ -21,7 +21,7 @@ export async function open(browser, { width = 1200, theme = "light", wallet = nu
   const context = await browser.newContext({ viewport: { width, height: 850 }, colorScheme: theme, locale: "en-US", ...more });
   if (wallet) await context.addInitScript((kept) => localStorage.setItem("wallet", JSON.stringify(kept)), wallet);
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(60_000);
   const errors = [];
   page.on("console", (message) => message.type() === "error" && errors.push(`${page.url()} ${message.text()} ${message.location().url}`));
   page.on("pageerror", (error) => errors.push(`${page.url()} ${error.message}`));

@@ -40,7 +40,7 @@ await find(async (browser) => {
   const inside = await page.evaluate(() => document.activeElement?.closest("dialog") !== null);
   await page.keyboard.press("Escape");
   await page.waitForSelector("dialog", { state: "detached" });
-  const back = await page.evaluate(() => document.activeElement?.className);
+  const back = await page.waitForFunction(() => document.activeElement !== document.body && document.activeElement?.className).then((found) => found.jsonValue());
   await page.focus(".plot");
   await page.keyboard.press("ArrowLeft");
   const tip = await page.textContent(".plot .tip");

@@ -34,7 +34,7 @@ await find(async (browser) => {
   await deliver(JSON.stringify({ type: "FullyLiquidated", data: { position } }));
   await deliver("no JSON at all");
   const notifications = () => page.evaluate(() => navigator.serviceWorker.ready.then((one) => one.getNotifications()).then((all) => all.map(({ title, body }) => ({ title, body }))));
-  for (const until = Date.now() + 10_000; Date.now() < until && (await notifications()).length < 3; ) await page.waitForTimeout(50);
+  for (const until = Date.now() + 60_000; Date.now() < until && (await notifications()).length < 3; ) await page.waitForTimeout(50);
   const shown = await notifications();
   // The service knows that this browser is subscribed, and says so when the page is loaded again.
   await page.reload();

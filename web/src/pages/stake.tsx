@@ -52,7 +52,7 @@ export function Stake() {
               columns={[
                 { title: t("Validator"), cell: (row) => <b>{row.moniker}</b> },
                 { title: t("Status"), cell: (row) => <Status of={row} /> },
-                { title: t("Stake"), cell: (row) => count(Number(row.tokens) / 10 ** DECIMALS), end: true },
+                { title: t("Staked"), cell: (row) => count(Number(row.tokens) / 10 ** DECIMALS), end: true },
                 { title: t("Voting power"), cell: (row) => <Share value={bonded ? (Number(row.tokens) / bonded) * 100 : 0} />, end: true },
                 { title: t("Commission"), cell: (row) => percent(Number(row.commission_rate) * 100), end: true },
                 { title: "", cell: (row) => <button class="second small" data-delegate={row.operator_address} onClick={() => choose(row.operator_address, "delegate")}>{t("Delegate")}</button>, end: true },

@@ -1,7 +1,7 @@
 /** An area chart in plain SVG: themed by CSS, read by pointer, finger or arrow keys, and by a screen reader through its label. */
 import { useState } from "preact/hooks";
 import { t } from "../text/text";
-import { day, when } from "./format";
+import { day, hour, when } from "./format";
 import { Empty } from "./parts";
 
 export type Point = [time: number, value: number];
@@ -14,6 +14,8 @@ export interface Series {
 const WIDTH = 1000;
 const HEIGHT = 240;
 const TICKS = 4;
+// Below two days the hour tells more than the day.
+const SHORT_MS = 2 * 86_400_000;
 
 /** A round number at or above a value, so that ticks are numbers people say. */
 export function ceiling(value: number): number {
@@ -77,7 +79,7 @@ export function AreaChart({ series, label, format, tick: ticked = format, fromZe
       </div>
       <figcaption class="days" aria-hidden="true">
         {[0, 1 / 3, 2 / 3, 1].map((share) => (
-          <span key={share}>{day(from + (to - from) * share)}</span>
+          <span key={share}>{(to - from < SHORT_MS ? hour : day)(from + (to - from) * share)}</span>
         ))}
       </figcaption>
     </figure>

@@ -117,4 +117,5 @@ function moment(iso: string | number, options: Intl.DateTimeFormatOptions): stri
 
 export const when = (iso: string | number): string => moment(iso, { dateStyle: "medium", timeStyle: "short" });
 export const day = (iso: string | number): string => moment(iso, { month: "short", day: "numeric" });
+export const hour = (iso: string | number): string => moment(iso, { hour: "2-digit", minute: "2-digit" });
 export const clock = (iso: string | number): string => moment(iso, { timeStyle: "medium" });

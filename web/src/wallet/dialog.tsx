@@ -19,6 +19,8 @@ const STAGES: [Stage, string][] = [
   ["indexed", mark("Indexed")],
 ];
 
+const OVER = new Set<Stage>(["indexed", "late", "final"]);
+
 export function WalletDialog() {
   const [problem, setProblem] = useState("");
   const known = useResource(networks);
@@ -119,7 +121,7 @@ export function ReviewDialog() {
         {stage && <Progress stage={stage} />}
         {problem && <p class="problem" role="alert">{problem}</p>}
         {stage === "late" && <p class="quiet">{t("It is in a block. The index is behind; the pages show it when it has caught up.")}</p>}
-        {stage === "indexed" || stage === "late" ? (
+        {stage && OVER.has(stage) ? (
           <button onClick={close} data-done="">{t("Close")}</button>
         ) : (
           <button disabled={stage !== null || !account.value} onClick={() => void send()} data-sign="">
@@ -132,12 +134,13 @@ export function ReviewDialog() {
 }
 
 function Progress({ stage }: { stage: Stage }) {
-  const reached = STAGES.findIndex(([name]) => name === (stage === "late" ? "indexed" : stage));
-  const at = (index: number) => (index < reached || stage === "indexed" ? "done" : index === reached ? "now" : "later");
+  const steps = stage === "final" ? STAGES.slice(0, -1) : STAGES;
+  const reached = steps.findIndex(([name]) => name === (stage === "late" ? "indexed" : stage));
+  const at = (index: number) => (stage === "final" || stage === "indexed" || index < reached ? "done" : index === reached ? "now" : "later");
   return (
     <div role="status" data-stage={stage}>
       <ol class="stages">
-        {STAGES.map(([name, text], index) => (
+        {steps.map(([name, text], index) => (
           <li key={name} data-at={at(index)}>{t(text)}</li>
         ))}
       </ol>

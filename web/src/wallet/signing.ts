@@ -12,6 +12,17 @@ import type { Stage } from "./wallet";
 const POLL_MS = 300;
 const LONGEST_MS = 15_000;
 const GAS_MARGIN = 1.5;
+/** What `/api/etl/txs` lists; the index has others too, but nobody can ask it for them here. */
+const LISTED = new Set([
+  "/cosmos.bank.v1beta1.MsgSend",
+  "/ibc.applications.transfer.v1.MsgTransfer",
+  "/cosmwasm.wasm.v1.MsgExecuteContract",
+  "/cosmos.gov.v1beta1.MsgVote",
+  "/cosmos.staking.v1beta1.MsgDelegate",
+  "/cosmos.staking.v1beta1.MsgUndelegate",
+  "/cosmos.staking.v1beta1.MsgBeginRedelegate",
+  "/cosmos.distribution.v1beta1.MsgWithdrawDelegatorReward",
+]);
 
 interface Keplr {
   experimentalSuggestChain(chain: unknown): Promise<void>;
@@ -119,7 +130,8 @@ export async function submit(session: Session, unsigned: Unsigned, tell: (stage:
   const result = await client.broadcastTx(TxRaw.encode(signed).finish(), undefined, POLL_MS);
   if (result.code !== 0) throw new Error(result.rawLog || t("The chain refused it (code {code}).", { code: result.code }));
   tell("included");
-  tell((await indexed(address, result.transactionHash)) ? "indexed" : "late");
+  if (!messages.some(({ typeUrl }) => LISTED.has(typeUrl))) tell("final");
+  else tell((await indexed(address, result.transactionHash)) ? "indexed" : "late");
   return result.transactionHash;
 }
 

@@ -10,8 +10,9 @@ export interface Connected {
   name: string;
   address: string;
 }
-/** How far a transaction has come; `late` is in a block, but not in the index after a good while. */
-export type Stage = "signing" | "broadcasting" | "included" | "indexed" | "late";
+/** How far a transaction has come: `late` is in a block, but not in the index after a good while; `final` is in a block,
+ * and of a kind that the index does not list. */
+export type Stage = "signing" | "broadcasting" | "included" | "indexed" | "late" | "final";
 export type Choice = { kind: "keplr" } | { kind: "devnet"; name: string; mnemonic: string };
 
 const STORED = "wallet";
