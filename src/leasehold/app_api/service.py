@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from leasehold.chain.client.hints import follow_hints
 from leasehold.chain.client.nodes import Nodes
 from leasehold.chain.client.rpc import RpcNode
 from leasehold.core import logging
+from leasehold.core.background import background
 from leasehold.core.clock import Clock, SystemClock
 from leasehold.core.errors import LeaseholdError
 from leasehold.core.metrics import Metrics
@@ -59,9 +60,9 @@ async def running(app: App, metrics: Metrics, live: Live | None = None) -> Async
         if live is not None:
             await stack.enter_async_context(live.running())
         hint = asyncio.Event()
-        await stack.enter_async_context(_background(_follow(app, graph, hint), "follow-head"))
-        await stack.enter_async_context(_background(_listen(app, hint), "block-hints"))
-        await stack.enter_async_context(_background(tracker.sweeping(app), "follow-transfers"))
+        await stack.enter_async_context(background(_follow(app, graph, hint), name="follow-head"))
+        await stack.enter_async_context(background(_listen(app, hint), name="block-hints"))
+        await stack.enter_async_context(background(tracker.sweeping(app), name="follow-transfers"))
         yield graph
 
 
@@ -102,17 +103,6 @@ async def _listen(app: App, hint: asyncio.Event) -> None:
     session = app.upstreams.session
     nodes = Nodes([RpcNode(url, session) for url in urls], app.clock)
     await follow_hints(nodes, session, lambda height: hint.set(), silence_seconds=SILENCE_SECONDS)
-
-
-@asynccontextmanager
-async def _background(work: Coroutine[Any, Any, None], name: str) -> AsyncIterator[None]:
-    task = asyncio.create_task(work, name=name)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
 
 
 def _publish_ages(app: App, metrics: Metrics) -> None:

@@ -17,10 +17,10 @@ from datetime import datetime
 import asyncpg
 
 from leasehold.core import logging
+from leasehold.core.background import background
 from leasehold.core.clock import NANOSECONDS, Clock, rfc3339
 from leasehold.core.errors import LeaseholdError, NotReady
 from leasehold.core.metrics import Metrics
-from leasehold.data_api.background import background
 from leasehold.data_api.index import Index, Stated
 from leasehold.data_api.packing import Packed
 from leasehold.serving.envelopes import JSON

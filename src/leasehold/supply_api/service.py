@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Annotated, Literal
@@ -15,6 +14,7 @@ from leasehold.chain.client.nodes import Nodes
 from leasehold.chain.client.rpc import RpcNode
 from leasehold.chain.registry import registry
 from leasehold.core import logging
+from leasehold.core.background import background
 from leasehold.core.clock import Clock, SystemClock, parse_rfc3339, rfc3339
 from leasehold.core.errors import LeaseholdError, NotReady
 from leasehold.core.service_context import ServiceContext
@@ -185,13 +185,8 @@ async def refreshing(desk: SupplyDesk, settings: Settings, clock: Clock) -> Asyn
             return status.latest_height, parse_rfc3339(status.latest_time)
 
         reader = SupplyReader(registry(settings.identity.namespace), settings, nodes, head)
-        task = asyncio.create_task(desk.keep(reader), name="supply-refresh")
-        try:
+        async with background(desk.keep(reader), name="supply-refresh"):
             yield
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
 
 
 def application(settings: Settings, clock: Clock | None = None) -> Application:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 import aiohttp
 import asyncpg
@@ -21,6 +19,7 @@ from leasehold.chain.svm.addresses import address_bytes, encode
 from leasehold.chain.wallet import Wallet
 from leasehold.core import logging
 from leasehold.core.addresses import Bech32Prefixes, InvalidAddress
+from leasehold.core.background import background
 from leasehold.core.clock import Clock, SystemClock
 from leasehold.core.errors import ConfigurationError, LeaseholdError, NotReady
 from leasehold.core.metrics import Metrics
@@ -147,7 +146,7 @@ class Upstreams:
                 )
             steps = Steps(metrics or Metrics(), clock)
             for name, step in self.steps.items():
-                await stack.enter_async_context(_background(steps.keep(name, step), name))
+                await stack.enter_async_context(background(steps.keep(name, step), name=name))
             yield
 
 
@@ -173,17 +172,6 @@ class Steps:
                 self._failures.labels(name).inc()
                 _log.warning("a step failed", part=name, error=str(error), retry_seconds=wait)
             await asyncio.sleep(wait)
-
-
-@asynccontextmanager
-async def _background(work: Coroutine[Any, Any, None], name: str) -> AsyncIterator[None]:
-    task = asyncio.create_task(work, name=name)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
 
 
 def _declare_probes(api: Registry, database: pool.Database) -> None:

@@ -20,9 +20,9 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from leasehold.core import logging
+from leasehold.core.background import background
 from leasehold.core.clock import NANOSECONDS, Clock, to_datetime
 from leasehold.core.errors import InvalidInput, LeaseholdError
-from leasehold.data_api.background import background
 from leasehold.data_api.index import Index
 from leasehold.data_api.push.endpoints import Guard
 from leasehold.data_api.push.sealing import BrowserKeys, seal
