@@ -12,7 +12,8 @@ how HTTP answers meanwhile, and the processor time of an update. That is compare
 
 Once with clients that offer no compression, once with clients that offer it as every browser does: then the naive
 server's library compresses per client (uvicorn's default), ours once. What connections cost without any update (pings,
-for instance) is measured beside each and taken off. Times are of one monotonic clock that all processes share.
+for instance) is measured beside each and taken off, and clients look at their sockets every ten milliseconds only, so
+that no server pays for waking their core. Times are of one monotonic clock that all processes share.
 
 Last it prints how soon after a block is available its events reach 500 subscribers (`_websocket.events`).
 
@@ -39,13 +40,12 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks._websocket import clients, events, servers
 from benchmarks._websocket.processes import Child, child, percentile
 
 SERVER_CORE, CLIENT_CORE = "0", "1"
 LAST_SECONDS, CONNECTION_BYTES, KEPT_BYTES, HTTP_SECONDS, CPU_RATIO = 1.0, 32 * 1024, 80e6, 0.020, 5.0
 EVENT_SECONDS = 0.1
-TURNS = 3
+TURNS = 5
 
 
 @dataclass
@@ -102,12 +102,14 @@ def crowd(stack: ExitStack, server: Child, port: str, count: int, *, offers: boo
     """Subscribe clients to a server."""
     more = ["--offers"] if offers else []
     subscribers = stack.enter_context(child(CLIENT_CORE, "--subscribe", port, "--clients", str(count), *more))
-    assert json.loads(subscribers.line()) == "ready"
+    subscribers.expect("ready")
     return Crowd(server, subscribers)
 
 
 def in_turns(ours: Crowd, naive: Crowd, turns: int) -> Costs:
     """What updates cost either server; in turns, so that what else the machine does disturbs both alike."""
+    for one in (ours, naive):
+        one.subscribers.ask("rest")
     spent: dict[str, list[float]] = {"ours": [], "bare": [], "naive": [], "loop": []}
     for turn in range(turns + 1):
         ours.rest()
@@ -152,6 +154,7 @@ def measure(count: int, updates: int, kilobytes: float) -> Run:
             mine.update("ours")
             run.memory = (ours.ask("state")["rss"] - empty) / count
             with child(CLIENT_CORE, "--probe", port) as prober:
+                prober.expect("ready")
                 begun = len(mine.last)
                 for _ in range(updates):
                     mine.update("ours")
@@ -206,6 +209,8 @@ def report(run: Run) -> list[str]:
 
 def report_events(blocks: int) -> list[str]:
     """Time events, print how long they took; which aims are missed."""
+    from benchmarks._websocket import events
+
     with events.Database() as database, child(SERVER_CORE, "--database", database) as service:
         if hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, {int(CLIENT_CORE)})
@@ -222,10 +227,17 @@ def report_events(blocks: int) -> list[str]:
 
 def _part(options: argparse.Namespace) -> Coroutine[Any, Any, None] | None:
     """What this process is, None for the one that starts the others."""
+    # Each process loads what it needs, so that none waits for what another does.
     if options.serve:
+        from benchmarks._websocket import servers
+
         return (servers.ours if options.serve == "ours" else servers.naive)(options.kilobytes)
     if options.database:
+        from benchmarks._websocket import events
+
         return events.serve(options.database)
+    from benchmarks._websocket import clients
+
     if options.subscribe:
         return clients.subscribe(options.subscribe, options.clients, options.offers)
     return clients.probe(options.probe) if options.probe else None

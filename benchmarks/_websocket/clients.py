@@ -17,6 +17,7 @@ _HANDSHAKE = (
 _OFFER = b"Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"
 # What is compressed to less than this is no update; inflating all of it would measure the client.
 _SMALLEST_UPDATE = 150
+REST_SECONDS = 0.01
 
 
 def _masked(text: bytes) -> bytes:
@@ -104,7 +105,12 @@ async def subscribe(port: int, count: int, offers: bool) -> None:
     await asyncio.sleep(0.2)
     noted.arrivals.clear()
     say("ready")
-    async for _ in lines():
+    resting: asyncio.Task[None] | None = None
+    async for line in lines():
+        if line == "rest":
+            resting = resting or asyncio.create_task(_rest())
+            say("resting")
+            continue
         for _ in range(1000):
             if len(noted.arrivals) >= count:
                 break
@@ -114,10 +120,18 @@ async def subscribe(port: int, count: int, offers: bool) -> None:
         arrivals.clear()
 
 
+async def _rest() -> None:
+    """Look at the sockets now and then only: a server does not have to wake the cores of clients that are elsewhere."""
+    while True:
+        time.sleep(REST_SECONDS)  # noqa: ASYNC251 - nothing else is to happen meanwhile
+        await asyncio.sleep(0)
+
+
 async def probe(port: int) -> None:
-    """Ask over HTTP until the input ends, then say how long each answer took."""
+    """Say so when connected, ask over HTTP until the input ends, then say how long each answer took."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     found: list[float] = []
+    say("ready")
     ended = asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     while not ended.done():
         started = time.monotonic()

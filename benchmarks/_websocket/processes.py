@@ -74,6 +74,12 @@ class Child:
         assert self._process.stdout is not None
         return self._process.stdout.readline().strip()
 
+    def expect(self, text: str) -> None:
+        """Wait until it says something."""
+        said = self.line()
+        if json.loads(said or "null") != text:
+            raise SystemExit(f"a process of the benchmark said {said!r}, not {text!r}")
+
     def ask(self, text: str) -> dict[str, Any]:
         assert self._process.stdin is not None
         self._process.stdin.write(text + "\n")
