@@ -11,10 +11,13 @@ from contextlib import contextmanager
 def rare_collections() -> Iterator[None]:
     """Look for cycles rarely, and never among the objects that were there before; all as it was afterwards."""
     thresholds = gc.get_threshold()
-    gc.freeze()
+    outermost = not gc.get_freeze_count()
+    if outermost:
+        gc.freeze()
     gc.set_threshold(50_000, 50, 100)
     try:
         yield
     finally:
         gc.set_threshold(*thresholds)
-        gc.unfreeze()
+        if outermost:
+            gc.unfreeze()

@@ -20,3 +20,13 @@ def test_thresholds_and_frozen_objects_are_given_back_even_after_an_error() -> N
     with pytest.raises(ValueError, match="work failed"):
         work()
     assert (gc.get_threshold(), gc.get_freeze_count()) == before
+
+
+def test_one_within_another_leaves_the_outer_one_alone() -> None:
+    """Ending the inner one gives nothing back yet."""
+    with rare_collections():
+        outer = gc.get_threshold(), gc.get_freeze_count()
+        with rare_collections():
+            pass
+        assert (gc.get_threshold(), gc.get_freeze_count()) == outer
+    assert gc.get_freeze_count() == 0
