@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -131,15 +133,27 @@ async def test_a_search_on_disk_is_made_in_another_thread(tmp_path: Path) -> Non
     chain.devnet.node.seal(txs=[raw])
     path = SERVICE + "GetTxsEvent"
     queries = chain.devnet.app.queries
-    for query, found in ("tx.height=3", 1), ("hello", None):
-        request = chain.method(path).request_type(query=query)
-        await queries.ahead(path, request)
-        if found is None:
-            with pytest.raises(StatusError, match="offset"):
-                queries.call(path, request, 3)
-        else:
-            assert queries.call(path, request, 3).total == found
-    assert queries.lengthy[path](request) is not None
+    threads: list[str] = []
+    search = queries.lengthy[path]
+
+    def watched(request: Any) -> Callable[[], None]:
+        work = search(request)
+        assert work is not None
+
+        def noted() -> None:
+            threads.append(threading.current_thread().name)
+            work()
+
+        return noted
+
+    queries.lengthy[path] = watched
+    request = chain.method(path).request_type(query="tx.height=3")
+    assert (await queries.answer(path, request, 3)).total == 1
+    with pytest.raises(StatusError, match="offset"):
+        await queries.answer(path, chain.method(path).request_type(query="hello"), 3)
+    assert len(threads) == 2
+    assert threading.current_thread().name not in threads
+    assert search(request) is not None
     chain.devnet.close()
 
 
