@@ -19,6 +19,7 @@ from leasehold.cli.entries import ENTRIES
 from leasehold.cli.journal import Journal
 from leasehold.core import logging
 from leasehold.core.errors import AlreadyRunning, Unavailable
+from leasehold.core.garbage import rare_collections
 from leasehold.core.progress import PipedProgress, ProgressBar
 from leasehold.core.service_context import ServiceContext
 from leasehold.core.settings import Settings
@@ -63,6 +64,8 @@ def run(
         stack.enter_context(home.held(invocation.home, service.name))
         if service.database:
             settings = stack.enter_context(with_database(settings, invocation.home))
+        # Importing a service and warming it up makes many objects that all stay.
+        stack.enter_context(rare_collections())
         module = importlib.import_module(service.module)
         module.run(ServiceContext(settings=settings, home=invocation.home, ready=ready, progress=progress))
 

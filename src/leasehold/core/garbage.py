@@ -12,8 +12,7 @@ def rare_collections() -> Iterator[None]:
     """Look for cycles rarely, and never among the objects that were there before; all as it was afterwards."""
     thresholds = gc.get_threshold()
     outermost = not gc.get_freeze_count()
-    if outermost:
-        gc.freeze()
+    gc.freeze()
     gc.set_threshold(50_000, 50, 100)
     try:
         yield
