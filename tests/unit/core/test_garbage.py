@@ -25,9 +25,10 @@ def test_thresholds_and_frozen_objects_are_given_back_even_after_an_error() -> N
 def test_one_within_another_leaves_the_outer_one_alone() -> None:
     """Ending the inner one gives nothing back yet."""
     with rare_collections():
-        thresholds, frozen = gc.get_threshold(), gc.get_freeze_count()
+        thresholds = gc.get_threshold()
         with rare_collections():
             pass
         assert gc.get_threshold() == thresholds
-        assert gc.get_freeze_count() >= frozen
+        # Some of the frozen may have gone meanwhile, but not all of them.
+        assert gc.get_freeze_count() > 0
     assert gc.get_freeze_count() == 0
