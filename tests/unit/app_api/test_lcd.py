@@ -109,14 +109,15 @@ async def test_old_heights_are_forgotten(transport: Scripted) -> None:
 
 
 async def test_refusals_are_told_apart(transport: Scripted) -> None:
-    """No such contract, a contract's own error and a failing chain are three different things."""
+    """No such contract, a contract's own error or abort, and a failing chain are different things."""
     lcd = Lcd(transport)
     transport.script(
         (404, {"code": 2, "message": "codespace wasm code 22: no such contract: address a"}),
         (500, {"code": 2, "message": "Generic error: x: query wasm contract failed"}),
+        (500, {"code": 2, "message": "Error calling the VM: Aborted: not implemented: a Void contract!: wasmvm error"}),
         (500, {"code": 13, "message": "internal"}),
     )
-    for kind in (NoSuchContract, ContractRefused, ChainFailure):
+    for kind in (NoSuchContract, ContractRefused, ContractRefused, ChainFailure):
         with pytest.raises(kind) as error:
             await lcd.smart("a", {}, int)
         assert type(error.value) is kind

@@ -32,6 +32,10 @@ class Refusal(msgspec.Struct, frozen=True):
     message: str = ""
 
 
+# How a node tells that the contract itself refused, or aborted as a closed protocol's does.
+_OWN_REFUSALS = ("query wasm contract failed", ": wasmvm error")
+
+
 class ContractRefused(ChainFailure):
     """A contract answered a query with an error of its own: asking again gives the same."""
 
@@ -79,7 +83,7 @@ class Lcd:
             message = refusal_of(error).message
             if "no such contract" in message:
                 raise NoSuchContract(f"Contract {contract} not found") from error
-            if "query wasm contract failed" in message:
+            if any(text in message for text in _OWN_REFUSALS):
                 raise ContractRefused(
                     error.message.partition(": ")[2],
                     upstream=error.upstream,
