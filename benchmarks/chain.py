@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
     if given.serve:
         asyncio.run(_serve())
         return 0
-    for part in (empty_blocks, sends, reverts, cold_start):
+    for part in (empty_blocks, sends, reverts, standstill, cold_start):
         part()
     queries(given.seconds)
     if _missed:
@@ -147,6 +147,29 @@ def reverts() -> None:
     median = sorted(spent)[len(spent) // 2] * 1000
     show(f"revert of 5 blocks, {keys:,} keys", f"{median:.1f} ms", "aim 10 ms", median <= 10)
     show(f"memory of {ACCOUNTS:,} accounts", f"{grown:.0f} MiB", "", True)
+
+
+def standstill() -> None:
+    """How long others wait for their turn while all of a hundred thousand accounts are counted, and then listed."""
+    devnet = _chain()
+    devnet.app.before_next_block(lambda ctx: _populate(devnet, ctx))
+    devnet.node.seal(devnet.node.time_ns + NANOSECONDS)
+    path = "/cosmos.auth.v1beta1.Query/Accounts"
+    for what, page in (("counted", {"limit": 1, "count_total": True}), ("listed", {"limit": 20_000})):
+        request = devnet.registry.method_by_path[path].request_type(pagination=page)
+        longest = max(asyncio.run(_longest_turn(devnet, path, request)) for _ in range(3)) * 1000
+        show(f"longest turn, accounts are {what}", f"{longest:.1f} ms", "aim 50 ms", longest <= 50)
+    devnet.close()
+
+
+async def _longest_turn(devnet: Devnet, path: str, request: Any) -> float:
+    asked = asyncio.create_task(devnet.app.queries.answer(path, request, devnet.node.height))
+    longest, last = 0.0, time.process_time()
+    while not asked.done():
+        await asyncio.sleep(0)
+        longest, last = max(longest, (now := time.process_time()) - last), now
+    await asked
+    return longest
 
 
 def _populate(devnet: Devnet, ctx: Context) -> None:

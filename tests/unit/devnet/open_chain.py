@@ -42,14 +42,16 @@ class OpenChain:
         assert account is not None
         return account.number, account.sequence
 
-    def send(self, amount: int, *, sequence: int | None = None, memo: str = "") -> bytes:
-        """A signed transaction that sends to oneself."""
+    def send(
+        self, amount: int, *, sequence: int | None = None, memo: str = "", recipient: bytes | None = None
+    ) -> bytes:
+        """A signed transaction that sends to oneself, or to another address."""
         number, committed = self.sequence()
         address = self.sender.address
         message = self.devnet.registry.new(
             "cosmos.bank.v1beta1.MsgSend",
             from_address=address,
-            to_address=address,
+            to_address=address if recipient is None else self.devnet.app.modules.auth.text(recipient),
             amount=[{"denom": self.denom, "amount": str(amount)}],
         )
         return self.sender.sign_direct(

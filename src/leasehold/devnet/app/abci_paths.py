@@ -89,17 +89,19 @@ class AbciPaths:
     def lengthy(self, path: str, data: bytes, height: int, prove: bool) -> LengthyQuery:
         """The answer to a query that takes long, to be awaited; None for all others."""
         method = self._registry.method_by_path.get(path)
-        if method is None or path not in self._queries.handlers or not self._queries.may_be_lengthy(path):
+        if method is None or path not in self._queries.handlers or not self._queries.is_lengthy(path):
+            return None
+        if prove and height == 1:
             return None
         try:
             request, chosen = method.request_type.FromString(data), self._queries.resolve(height)
         except (DecodeError, HeightError):
             return None
-        return self._lengthy(path, request, chosen) if self._queries.is_lengthy(path, request) and not prove else None
+        return self._lengthy(path, request, chosen)
 
     async def _lengthy(self, path: str, request: Any, height: int) -> QueryResult:
         try:
-            response = await self._queries.answer(path, request, height)
+            response = await self._queries.awaited(path, request, height)
         except Exception as error:  # noqa: BLE001 - told in the words of this surface
             return self._failed(path, error, height)
         return QueryResult(value=response.SerializeToString(deterministic=True), height=height)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from leasehold.devnet.app.abci import Event, Misbehavior, VoteInfo
+from leasehold.devnet.app.pagination import Walk
 from leasehold.devnet.state.gas import GasMeter, MeteredStore
 from leasehold.devnet.state.store import Overlay, Reader, Store
 
@@ -45,7 +46,7 @@ class Block:
 class Context:
     """Access to state under a block, a meter and a mode; events collect in `events`."""
 
-    __slots__ = ("_overlay", "block", "events", "gas", "mode", "store", "tx_index")
+    __slots__ = ("_overlay", "block", "events", "gas", "mode", "store", "tx_index", "walk")
 
     def __init__(
         self, overlay: Overlay, block: Block, mode: Mode, *, gas: GasMeter | None = None, tx_index: int = 0
@@ -57,6 +58,8 @@ class Context:
         self.store: Store = overlay if gas is None else MeteredStore(overlay, gas)
         self.events: list[Event] = []
         self.tx_index = tx_index
+        # Where a list that a query gathers in parts stands; None gathers it at once.
+        self.walk: Walk | None = None
 
     @classmethod
     def for_query(cls, reader: Reader, block: Block) -> Context:
@@ -80,6 +83,7 @@ class Context:
         inner.store = MeteredStore(inner._overlay, self.gas) if isinstance(self.store, MeteredStore) else inner._overlay
         inner.events = []
         inner.tx_index = self.tx_index
+        inner.walk = self.walk
         return inner
 
     def join(self, inner: Context) -> None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from leasehold.chain.registry import Method
 
 # Items that are gathered without a pause.
-PART = 500
+PART = 100
 _PAGE_REQUEST = "cosmos.base.query.v1beta1.PageRequest"
 
-Call = Callable[[Any], Any]
+Call = Callable[[Any], Awaitable[Any]]
 
 
 def is_listing(method: Method) -> bool:
@@ -39,7 +39,7 @@ async def gathered(call: Call, request: Any) -> Any:
     part.CopyFrom(request)
     left = request.pagination.limit
     part.pagination.limit = min(left, PART)
-    whole = call(part)
+    whole = await call(part)
     name = next(field.name for field in whole.DESCRIPTOR.fields if _is_list(field))
     items = getattr(whole, name)
     left -= PART
@@ -47,7 +47,7 @@ async def gathered(call: Call, request: Any) -> Any:
     while left > 0 and whole.pagination.next_key:
         await asyncio.sleep(0)
         part.pagination.key, part.pagination.limit = whole.pagination.next_key, min(left, PART)
-        more = call(part)
+        more = await call(part)
         items.extend(getattr(more, name))
         whole.pagination.next_key = more.pagination.next_key
         left -= PART

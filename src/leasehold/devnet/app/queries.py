@@ -26,6 +26,7 @@ from leasehold.devnet.app.errors import (
 )
 from leasehold.devnet.app.heights import HeightError
 from leasehold.devnet.app.listings import gathered, is_listing, is_long
+from leasehold.devnet.app.pagination import Unfinished, Walk
 from leasehold.devnet.app.simulations import failed_simulation
 from leasehold.devnet.state.gas import OutOfGas
 
@@ -59,22 +60,33 @@ class Queries:
         self.paths = AbciPaths(app, registry, self)
         self.abci = self.paths.answer
 
-    def may_be_lengthy(self, path: str) -> bool:
-        """Whether some answer of a method may take so long that it must be asked for with `answer`."""
+    def is_lengthy(self, path: str) -> bool:
+        """Whether an answer of a method may take so long that it must be awaited."""
         return path in self.lengthy or path in self._listings
-
-    def is_lengthy(self, path: str, request: Any) -> bool:
-        """Whether the answer to a request may."""
-        return path in self.lengthy or (path in self._listings and is_long(request))
 
     async def answer(self, path: str, request: Any, height: int) -> Any:
         """What `call` answers, prepared in a thread or gathered in parts: blocks are sealed meanwhile."""
+        try:
+            return await self.awaited(path, request, height)
+        except Exception as error:  # noqa: BLE001 - a caller gets an answer whatever a handler trips over
+            raise _status(path, error) from None
+
+    async def awaited(self, path: str, request: Any, height: int) -> Any:
+        """What `handled` answers, in the same way."""
         prepare = self.lengthy.get(path)
         if prepare is not None and (work := prepare(request)) is not None:
             await self.in_thread(work)
         if path in self._listings and is_long(request):
-            return await gathered(lambda part: self.call(path, part, height), request)
-        return self.call(path, request, height)
+            return await gathered(lambda part: self._walked(path, part, height), request)
+        return await self._walked(path, request, height)
+
+    async def _walked(self, path: str, request: Any, height: int) -> Any:
+        walk = Walk()
+        while True:
+            try:
+                return self.handled(path, request, height, walk)
+            except Unfinished:
+                await asyncio.sleep(0)
 
     async def in_thread(self, work: Callable[[], Any]) -> Any:
         """Do what needs no state, such as writing a long answer as text, beside everything else."""
@@ -105,20 +117,11 @@ class Queries:
         """The response message at a resolved height; every failure is a StatusError."""
         try:
             return self.handled(path, request, height)
-        except ChainError as error:
-            raise StatusError(Status.UNKNOWN, error.status_text) from None
-        except PlainError as error:
-            raise StatusError(Status.UNKNOWN, str(error)) from None
-        except SimulationError as error:
-            raise StatusError(Status.UNKNOWN, failed_simulation(error)) from None
-        except StatusError:
-            raise
         except Exception as error:  # noqa: BLE001 - a caller gets an answer whatever a handler trips over
-            _log.exception("a query failed unexpectedly", path=path)
-            raise StatusError(Status.INTERNAL, f"{type(error).__name__}: {error}") from None
+            raise _status(path, error) from None
 
-    def handled(self, path: str, request: Any, height: int) -> Any:
-        """What the handler of a path answers; it fails in its own words."""
+    def handled(self, path: str, request: Any, height: int, walk: Walk | None = None) -> Any:
+        """What the handler of a path answers; it fails in its own words, and as `Unfinished` within a walk."""
         handler = self.handlers.get(path)
         if handler is None:
             service, _, method = path.removeprefix("/").partition("/")
@@ -126,12 +129,28 @@ class Queries:
                 raise StatusError(Status.UNIMPLEMENTED, f"unknown method {method} for service {service}")
             raise StatusError(Status.UNIMPLEMENTED, f"unknown service {service}")
         try:
-            return handler(self._app.context(height), request)
+            ctx = self._app.context(height)
+            ctx.walk = walk
+            return handler(ctx, request)
         except WrongPrefix as error:
             raise LOGIC(error.mismatch) from None
         except OutOfGas as error:
             text = f"out of gas in location: {error.location}; gasWanted: {error.limit}, gasUsed: {error.used}"
             raise OUT_OF_GAS(text) from None
+
+
+def _status(path: str, error: Exception) -> StatusError:
+    """A failure as gRPC and the LCD tell it."""
+    if isinstance(error, StatusError):
+        return error
+    if isinstance(error, ChainError):
+        return StatusError(Status.UNKNOWN, error.status_text)
+    if isinstance(error, PlainError):
+        return StatusError(Status.UNKNOWN, str(error))
+    if isinstance(error, SimulationError):
+        return StatusError(Status.UNKNOWN, failed_simulation(error))
+    _log.error("a query failed unexpectedly", path=path, exc_info=error)
+    return StatusError(Status.INTERNAL, f"{type(error).__name__}: {error}")
 
 
 def _is_unbounded(method: Method) -> bool:

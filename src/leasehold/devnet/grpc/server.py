@@ -78,7 +78,7 @@ class _QueryHandler(_Handler):
             if method.service not in _HEIGHTLESS:
                 await context.send_initial_metadata(((HEIGHT, str(height)),))
             try:
-                if self._queries.is_lengthy(method.path, request):
+                if self._queries.is_lengthy(method.path):
                     response = await self._queries.answer(method.path, request, height)
                 else:
                     response = self._queries.call(method.path, request, height)

@@ -31,6 +31,8 @@ HTTP_STATUS = {
 }  # fmt: skip
 _HEIGHT_HEADERS = (b"x-cosmos-block-height", b"grpc-metadata-x-cosmos-block-height")
 _GRPC_TYPE = (b"grpc-metadata-content-type", b"application/grpc+cosmos-sdk-grpc-codec")
+# Answers of more bytes become text in a thread.
+_LONG_ANSWER = 50_000
 _JSON = (b"content-type", b"application/json")
 _CLOSE = (b"connection", b"close")
 _TRAILER = (b"trailer", b"Grpc-Trailer-Content-Type")
@@ -137,11 +139,14 @@ class LcdApplication:
         if route.method.path == _BROADCAST:
             meta, plain = [], []
         try:
-            if self._queries.is_lengthy(route.method.path, message):
+            if self._queries.is_lengthy(route.method.path):
                 response = await self._queries.answer(route.method.path, message, height)
+            else:
+                response = self._queries.call(route.method.path, message, height)
+            if response.ByteSize() > _LONG_ANSWER:
                 body = await self._queries.in_thread(partial(self._codec.encode, response))
             else:
-                body = self._codec.encode(self._queries.call(route.method.path, message, height))
+                body = self._codec.encode(response)
         except StatusError as error:
             status, extra, text = _error(error)
             return status, extra + meta, text

@@ -148,7 +148,7 @@ class Auth(Module):
     @answers("cosmos.auth.v1beta1.Query/Accounts")
     def query_accounts(self, ctx: Context, request: Any) -> Any:
         items, result = page(
-            ctx.store, _ACCOUNT, request.pagination, lambda _, value: self._packed(accounts.decode(value)), walks=True
+            ctx, _ACCOUNT, request.pagination, lambda _, value: self._packed(accounts.decode(value)), walks=True
         )
         return self.new(
             "cosmos.auth.v1beta1.QueryAccountsResponse", accounts=items, pagination=self.page_response(result)

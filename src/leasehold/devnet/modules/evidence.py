@@ -83,5 +83,5 @@ class Evidence(Module):
     @answers(_PACKAGE + "Query/AllEvidence")
     def query_all(self, ctx: Context, request: Any) -> Any:
         kind: Any = self.registry.type("google.protobuf.Any")
-        items, result = page(ctx.store, _EVIDENCE, request.pagination, lambda _, data: kind.FromString(data))
+        items, result = page(ctx, _EVIDENCE, request.pagination, lambda _, data: kind.FromString(data))
         return self.new(_PACKAGE + "QueryAllEvidenceResponse", evidence=items, pagination=self.page_response(result))

@@ -201,7 +201,7 @@ class Slashing(Module):
     @answers(_QUERY + "SigningInfos")
     def query_signing_infos(self, ctx: Context, request: Any) -> Any:
         kind: Any = self.registry.type(_PACKAGE + "ValidatorSigningInfo")
-        items, result = page(ctx.store, _INFO, request.pagination, lambda _, data: kind.FromString(data), walks=True)
+        items, result = page(ctx, _INFO, request.pagination, lambda _, data: kind.FromString(data), walks=True)
         return self.new(_PACKAGE + "QuerySigningInfosResponse", info=items, pagination=self.page_response(result))
 
 

@@ -17,7 +17,7 @@ NAMES = [f"coin{number:05d}" for number in range(3 * PART + 7)]
 COINS = [(name.encode(), {"denom": name, "amount": "1"}) for name in NAMES]
 
 
-def listed(request: Any) -> Any:
+async def listed(request: Any) -> Any:
     """All coins, as a handler pages through them."""
     items, page = page_of(COINS, request.pagination)
     return METHOD.response_type(supply=items, pagination={"next_key": page.next_key, "total": page.total})
@@ -39,7 +39,7 @@ def listed(request: Any) -> Any:
 async def test_a_page_in_parts_is_the_page_in_one_go(asked: dict[str, Any]) -> None:
     """Items, the key of the next page and the total are the same, whatever was asked for."""
     request = METHOD.request_type(pagination=asked)
-    assert await gathered(listed, request) == listed(request)
+    assert await gathered(listed, request) == await listed(request)
 
 
 async def test_other_work_is_done_between_parts() -> None:
@@ -47,11 +47,11 @@ async def test_other_work_is_done_between_parts() -> None:
     turns = 0
     asked = 0
 
-    def counting(request: Any) -> Any:
+    async def counting(request: Any) -> Any:
         nonlocal asked
         asked += 1
         assert request.pagination.limit <= PART
-        return listed(request)
+        return await listed(request)
 
     async def other() -> None:
         nonlocal turns

@@ -159,12 +159,15 @@ async def test_long_lists_and_searches_through_abci_query_are_awaited() -> None:
     node = chain.devnet.node
     registry = chain.devnet.registry
     path = "/cosmos.auth.v1beta1.Query/Accounts"
-    short = registry.method_by_path[path].request_type(pagination={"limit": 500})
-    long = registry.method_by_path[path].request_type(pagination={"limit": 501})
-    assert node.lengthy_query(path, short.SerializeToString(), 0, False) is None
-    pending = node.lengthy_query(path, long.SerializeToString(), 0, False)
-    assert pending is not None
-    assert await pending == node.query(path, long.SerializeToString(), 0, False)
+    long = registry.method_by_path[path].request_type(pagination={"limit": 101})
+    both = registry.method_by_path[path].request_type(pagination={"key": b"a", "offset": 1})
+    for request in (registry.method_by_path[path].request_type(), long, both):
+        for prove in (False, True):
+            pending = node.lengthy_query(path, request.SerializeToString(), 0, prove)
+            assert pending is not None
+            assert await pending == node.query(path, request.SerializeToString(), 0, prove)
+    balance = "/cosmos.bank.v1beta1.Query/Params"
+    assert node.lengthy_query(balance, b"", 0, False) is None
     search = "/cosmos.tx.v1beta1.Service/GetTxsEvent"
     request = registry.method_by_path[search].request_type(query="nonsense")
     pending = node.lengthy_query(search, request.SerializeToString(), 0, False)

@@ -210,7 +210,7 @@ class Authz(Module):
             return self.new(_PACKAGE + "QueryGrantsResponse", grants=[grant])
         kind: Any = self.registry.type(_PACKAGE + "Grant")
         prefix = _GRANT + self._key(granter, grantee, "")
-        items, result = page(ctx.store, prefix, request.pagination, lambda _, data: kind.FromString(data))
+        items, result = page(ctx, prefix, request.pagination, lambda _, data: kind.FromString(data))
         return self.new(_PACKAGE + "QueryGrantsResponse", grants=items, pagination=self.page_response(result))
 
     def _named(self, granter: bytes, grantee: bytes, data: bytes) -> Any:
@@ -232,18 +232,20 @@ class Authz(Module):
         def take(key: bytes, data: bytes) -> Any:
             return self._named(granter, key[1 : 1 + key[0]], data)
 
-        items, result = page(ctx.store, _GRANT + sized(granter), request.pagination, take)
+        items, result = page(ctx, _GRANT + sized(granter), request.pagination, take)
         return self.new(_PACKAGE + "QueryGranterGrantsResponse", grants=items, pagination=self.page_response(result))
 
     @answers(_PACKAGE + "Query/GranteeGrants")
     def query_grantee(self, ctx: Context, request: Any) -> Any:
         wanted = self.participants.queried_account(request.grantee)
 
-        def take(key: bytes, data: bytes) -> Any:
-            granter = key[1 : 1 + key[0]]
-            rest = key[1 + key[0] :]
-            grantee = rest[1 : 1 + rest[0]]
-            return self._named(granter, grantee, data) if grantee == wanted else None
+        ending = sized(wanted)
 
-        items, result = page(ctx.store, _GRANT, request.pagination, take)
+        def keep(key: bytes, _: bytes) -> bool:
+            return key.startswith(ending, 1 + key[0])
+
+        def take(key: bytes, data: bytes) -> Any:
+            return self._named(key[1 : 1 + key[0]], wanted, data)
+
+        items, result = page(ctx, _GRANT, request.pagination, take, keep=keep)
         return self.new(_PACKAGE + "QueryGranteeGrantsResponse", grants=items, pagination=self.page_response(result))

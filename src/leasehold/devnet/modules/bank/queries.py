@@ -43,7 +43,7 @@ class Queries(Ledger):
             return self.coin(Coin(name, int(value)))
 
         try:
-            items, result = page(ctx.store, prefix, request.pagination, take, walks=True)
+            items, result = page(ctx, prefix, request.pagination, take, walks=True)
         except PlainError as error:
             raise StatusError(Status.INVALID_ARGUMENT, f"paginate: {error}") from None
         return self.new(
@@ -64,7 +64,7 @@ class Queries(Ledger):
             return self.coin(Coin(name, max(0, int(value) - locked.get(name, 0))))
 
         try:
-            items, result = page(ctx.store, holding(address), request.pagination, take, walks=True)
+            items, result = page(ctx, holding(address), request.pagination, take, walks=True)
         except PlainError as error:
             raise StatusError(Status.INVALID_ARGUMENT, f"paginate: {error}") from None
         return self.new(
@@ -93,7 +93,7 @@ class Queries(Ledger):
 
     def _listed(self, ctx: Context, prefix: bytes, request: Any, take: Any) -> Any:
         try:
-            return page(ctx.store, prefix, request.pagination, take, walks=True)
+            return page(ctx, prefix, request.pagination, take, walks=True)
         except PlainError as error:
             raise StatusError(Status.INTERNAL, str(error)) from None
 
@@ -141,7 +141,7 @@ class Queries(Ledger):
             held = self.coin(Coin(denom, self.balance(ctx, address, denom)))
             return self.new("cosmos.bank.v1beta1.DenomOwner", address=self.text(address), balance=held)
 
-        return page(ctx.store, HOLDER + denom.encode() + b"\x00", request.pagination, take)
+        return page(ctx, HOLDER + denom.encode() + b"\x00", request.pagination, take)
 
     @answers("cosmos.bank.v1beta1.Query/DenomOwners")
     def query_denom_owners(self, ctx: Context, request: Any) -> Any:

@@ -198,10 +198,8 @@ class Feegrant(Module):
     def _listed(self, ctx: Context, prefix: bytes, request: Any, ending: bytes | None) -> Any:
         kind: Any = self.registry.type(_PACKAGE + "Grant")
 
-        def take(key: bytes, data: bytes) -> Any:
-            return kind.FromString(data) if ending is None or key.endswith(ending) else None
-
+        keep = None if ending is None else lambda key, _: key.endswith(ending)
         try:
-            return page(ctx.store, prefix, request.pagination, take)
+            return page(ctx, prefix, request.pagination, lambda _, data: kind.FromString(data), keep=keep)
         except PlainError as error:
             raise StatusError(Status.INTERNAL, str(error)) from None

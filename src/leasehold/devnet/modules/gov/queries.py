@@ -30,12 +30,18 @@ class Queries(Messages):
         """Stored messages of a kind under a prefix, page by page."""
         message: Any = self.registry.type(kind)
 
-        def take(_: bytes, data: bytes) -> Any:
-            item = message.FromString(data)
-            return item if keep is None or keep(item) else None
+        def keeps(_: bytes, data: bytes) -> bool:
+            return bool(keep(message.FromString(data)))
 
         try:
-            items, result = page(ctx.store, prefix, request.pagination, take, walks=True)
+            items, result = page(
+                ctx,
+                prefix,
+                request.pagination,
+                lambda _, data: message.FromString(data),
+                keep=None if keep is None else keeps,
+                walks=True,
+            )
         except PlainError as error:
             raise StatusError(Status.INTERNAL, str(error)) from None
         return items, result

@@ -34,10 +34,15 @@ class Queries(Messages):
     """Answers."""
 
     def _listed(
-        self, ctx: Context, prefix: bytes, request: Any, take: Callable[[bytes, bytes], Any]
+        self,
+        ctx: Context,
+        prefix: bytes,
+        request: Any,
+        take: Callable[[bytes, bytes], Any],
+        keep: Callable[[bytes, bytes], bool] | None = None,
     ) -> tuple[list[Any], Page]:
         try:
-            return page(ctx.store, prefix, request.pagination, take)
+            return page(ctx, prefix, request.pagination, take, keep=keep)
         except PlainError as error:
             raise StatusError(Status.INTERNAL, str(error)) from None
 
@@ -60,11 +65,8 @@ class Queries(Messages):
             raise StatusError(Status.INVALID_ARGUMENT, f"invalid validator status {request.status}")
         kind: Any = self.registry.type(PACKAGE + "Validator")
 
-        def take(_: bytes, data: bytes) -> Any:
-            validator = kind.FromString(data)
-            return validator if not status or validator.status == status else None
-
-        items, result = self._listed(ctx, VALIDATOR, request, take)
+        keep = (lambda _, data: kind.FromString(data).status == status) if status else None
+        items, result = self._listed(ctx, VALIDATOR, request, lambda _, data: kind.FromString(data), keep)
         return self.new(PACKAGE + "QueryValidatorsResponse", validators=items, pagination=self.page_response(result))
 
     @answers(_QUERY + "Validator")

@@ -122,7 +122,7 @@ class Queries(Codes):
     @answers(PACKAGE + "Query/ContractsByCode")
     def query_contracts_by_code(self, ctx: Context, request: Any) -> Any:
         prefix = records.by_code_prefix(self._code_id(request.code_id))
-        items, result = page(ctx.store, prefix, self._paging(request), lambda key, _: self.modules.auth.text(key[16:]))
+        items, result = page(ctx, prefix, self._paging(request), lambda key, _: self.modules.auth.text(key[16:]))
         return self.new(
             PACKAGE + "QueryContractsByCodeResponse", contracts=items, pagination=self.page_response(result)
         )
@@ -131,7 +131,7 @@ class Queries(Codes):
     def query_contracts_by_creator(self, ctx: Context, request: Any) -> Any:
         creator = self.modules.auth.address_bytes(request.creator_address)
         items, result = page(
-            ctx.store,
+            ctx,
             records.by_creator_prefix(creator),
             self._paging(request),
             lambda key, _: self.modules.auth.text(key[16:]),
@@ -150,7 +150,7 @@ class Queries(Codes):
         def model(key: bytes, value: bytes) -> Any:
             return self.new(PACKAGE + "Model", key=key, value=value)
 
-        items, result = page(ctx.store, prefix, self._paging(request), model)
+        items, result = page(ctx, prefix, self._paging(request), model)
         return self.new(PACKAGE + "QueryAllContractStateResponse", models=items, pagination=self.page_response(result))
 
     @answers(PACKAGE + "Query/RawContractState")
@@ -173,7 +173,7 @@ class Queries(Codes):
 
     @answers(PACKAGE + "Query/PinnedCodes")
     def query_pinned(self, ctx: Context, request: Any) -> Any:
-        items, result = page(ctx.store, PINNED, self._paging(request), lambda key, _: int.from_bytes(key, "big"))
+        items, result = page(ctx, PINNED, self._paging(request), lambda key, _: int.from_bytes(key, "big"))
         return self.new(PACKAGE + "QueryPinnedCodesResponse", code_ids=items, pagination=self.page_response(result))
 
     @answers(PACKAGE + "Query/Params")
