@@ -16,6 +16,8 @@ from leasehold.core.errors import InvalidInput
 _CHARSET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _VALUES = {char: value for value, char in enumerate(_CHARSET)}
 _GENERATORS = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
+# What the checksum of a valid text comes to.
+_BECH32, _BECH32M = 1, 0x2BC830A3
 
 ACCOUNT_LENGTH = 20
 CONTRACT_LENGTH = 32
@@ -79,6 +81,25 @@ def checksum_text(prefix: str, data: str) -> str:
 @lru_cache(maxsize=65_536)
 def decode(text: str) -> tuple[str, bytes]:
     """Prefix and bytes of a bech32 text; InvalidAddress says what is wrong with it."""
+    prefix, words = _read(text)
+    if _polymod(_expand(prefix) + words) != _BECH32:
+        raise InvalidAddress("address checksum does not match", field="address")
+    data = _regroup(words[:-6], 5, 8, pad=False)
+    if data is None:
+        raise InvalidAddress("address has wrong padding", field="address")
+    return prefix, bytes(data)
+
+
+def prefix_of(text: str) -> str:
+    """Prefix of a text with the checksum of bech32 or of bech32m, which no chain of ours uses; InvalidAddress else."""
+    prefix, words = _read(text)
+    if _polymod(_expand(prefix) + words) not in (_BECH32, _BECH32M):
+        raise InvalidAddress("address checksum does not match", field="address")
+    return prefix
+
+
+def _read(text: str) -> tuple[str, list[int]]:
+    """Prefix and words of a text that has the form of an address."""
     if not text:
         raise InvalidAddress("empty address string is not allowed", field="address")
     if any(not 33 <= ord(char) <= 126 for char in text):
@@ -93,12 +114,7 @@ def decode(text: str) -> tuple[str, bytes]:
     words = [_VALUES.get(char, -1) for char in tail]
     if -1 in words:
         raise InvalidAddress("address has a character outside the bech32 alphabet", field="address")
-    if _polymod(_expand(prefix) + words) != 1:
-        raise InvalidAddress("address checksum does not match", field="address")
-    data = _regroup(words[:-6], 5, 8, pad=False)
-    if data is None:
-        raise InvalidAddress("address has wrong padding", field="address")
-    return prefix, bytes(data)
+    return prefix, words
 
 
 @dataclass(frozen=True, slots=True)

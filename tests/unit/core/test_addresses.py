@@ -40,6 +40,18 @@ def test_published_examples_have_valid_checksums(text: str) -> None:
     assert text.lower().startswith(prefix + "1")
 
 
+@pytest.mark.parametrize("text", ["A1LQFN3A", "a1lqfn3a", "?1v759aa", "abcdef1l7aum6echk45nj3s0wdvt2fg8x9yrzpqzd3ryx"])
+def test_either_checksum_names_a_prefix(text: str) -> None:
+    """The examples of bech32m's specification have a prefix, as those of bech32 do; an address they are not."""
+    assert text.lower().startswith(addresses.prefix_of(text) + "1")
+    assert addresses.prefix_of("a12uel5l") == "a"
+    for wrong in (text, text[:-1] + ("q" if text[-1] != "q" else "p")):
+        with pytest.raises(InvalidAddress):
+            addresses.decode(wrong)
+    with pytest.raises(InvalidAddress, match=r"checksum|mixes"):
+        addresses.prefix_of(wrong)
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

@@ -68,7 +68,7 @@ class Desk:
         if key.topic == EARN:
             item, self.positions[key.name] = await self.views.positions(moment, key.name, snapshot=True)
             return [item]
-        return [await self.views.all_balances(moment, key.name, snapshot=True)]
+        return await self.views.all_balances(moment, key.name)
 
     async def replay(self, key: Key, after: int) -> Passage:
         """What a stream showed after a place; of what only matters while new, the newest."""

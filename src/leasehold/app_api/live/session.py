@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from leasehold.app_api.live import messages
+from leasehold.app_api.live import messages, requests
 from leasehold.app_api.live.sequence import Gone, Passage, last_of
 from leasehold.app_api.live.streams import State, Stream, Wire
 from leasehold.app_api.live.topics import TRANSFER, Key, Subscription, Topics, canonical
@@ -84,15 +84,11 @@ class Session:
         """Act on a message."""
         if not self._admitted():
             return
-        try:
-            message = msgspec.json.decode(text)
-        except (msgspec.MsgspecError, UnicodeError, RecursionError):
-            message = None
-        kind = message.get("type") if isinstance(message, dict) else None
+        message = requests.read(text) or {}
+        kind, topic = message.get("type"), message.get("topic")
         if kind == "ping":
             self._pong(message)
             return
-        topic = message.get("topic") if isinstance(message, dict) else None
         if kind not in ("subscribe", "unsubscribe", "resume") or not isinstance(topic, str):
             self._refuse(messages.INVALID_MESSAGE, "Failed to parse message")
             return

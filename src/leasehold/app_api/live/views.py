@@ -185,8 +185,11 @@ class Views:
 
     # Balances
 
-    async def all_balances(self, moment: Moment, address: str, *, snapshot: bool = False) -> Item:
-        """The visible balances of an address."""
+    async def all_balances(self, moment: Moment, address: str) -> list[Item]:
+        """The visible balances of an address, nothing for what is none that an account could have."""
+        return [await self._balances(moment, address, snapshot=True)] if _is_address(address) else []
+
+    async def _balances(self, moment: Moment, address: str, *, snapshot: bool = False) -> Item:
         cells = self.app.cells
         context, catalogue = cells.filter.value, cells.currencies.value
         known = await self.prices_at(moment)
@@ -211,7 +214,7 @@ class Views:
         )
         if isinstance(now, BaseException):
             raise now
-        return None if now == then else await self.all_balances(moment, address)
+        return None if now == then else await self._balances(moment, address)
 
 
 def _position(position: earn.EarnPosition) -> messages.EarnPositionInfo:

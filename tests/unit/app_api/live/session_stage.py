@@ -18,6 +18,8 @@ from leasehold.serving.hub import Hub
 from leasehold.serving.outbox import Meters
 
 ALICE, BOB = encode("chain", b"\x01" * 20), encode("chain", b"\x02" * 20)
+# Twenty zeros with the checksum of bech32m: a text of the chain's, but no account's.
+BECH32M = "chain1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqnaycf2"
 EVENTS = (Key(LEASES, ALICE), Key(LEASES, BOB), Key(BALANCES, ALICE))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 from tests.unit.app_api.conftest import CONTRACTS, LONG, OWNER, STRANGER, price
+from tests.unit.app_api.live.session_stage import BECH32M
 from tests.unit.app_api.live.stage import MovingWorld, Served, Talk, live_service
 
 from leasehold.app_api import service
@@ -105,6 +106,18 @@ async def test_a_block_that_changes_nothing_pushes_nothing(
         height = world.seal()
         message = json.loads(await socket.receive_str())
         assert (message["type"], message["height"]) == ("lease_update", height)
+
+
+async def test_an_address_no_account_has_shows_nothing(served: Served, session: aiohttp.ClientSession) -> None:
+    """What the public service takes for an address though the chain does not is followed, and empty."""
+    async with session.ws_connect(f"{served.url}/ws") as socket:
+        talk = Talk(socket)
+        await talk.say(type="subscribe", topic="balances", addresses=[BECH32M, OWNER])
+        ends = [await talk.hear_any("snapshot", "resync_required") for _ in range(2)]
+        assert {one["key"]: (one["type"], one["count"]) for one in ends} == {
+            BECH32M: ("snapshot", 0),
+            OWNER: ("snapshot", 1),
+        }
 
 
 async def test_lenders_see_what_their_receipts_become_worth(

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from tests.unit.app_api.live.session_stage import (
     ALICE,
+    BECH32M,
     BOB,
     FakeSource,
     make,
@@ -18,6 +19,7 @@ from tests.unit.app_api.live.session_stage import (
 from leasehold.app_api.live import messages
 from leasehold.app_api.live.sequence import last_of, place
 from leasehold.app_api.live.topics import BALANCES, LEASES, PRICES, Key
+from leasehold.core.addresses import encode
 
 
 @pytest.mark.parametrize(
@@ -26,6 +28,11 @@ from leasehold.app_api.live.topics import BALANCES, LEASES, PRICES, Key
         ("not json", "INVALID_MESSAGE", "Failed to parse message"),
         ("[]", "INVALID_MESSAGE", "Failed to parse message"),
         ("[" * 100_000, "INVALID_MESSAGE", "Failed to parse message"),
+        ('["subscribe","prices"]', "INVALID_MESSAGE", "Failed to parse message"),
+        ('{"type":"subscribe","topic":"prices","topic":"earn"}', "INVALID_MESSAGE", "Failed to parse message"),
+        ('{"type":"subscribe","topic":"prices","\\u0074opic":"earn"}', "INVALID_MESSAGE", "Failed to parse message"),
+        ('{"type":"subscribe","type":"subscribe","topic":"prices"}', "INVALID_MESSAGE", "Failed to parse message"),
+        ('{"type":"ping","type":"ping"}', "INVALID_MESSAGE", "Failed to parse message"),
         ('{"type":"SUBSCRIBE","topic":"prices"}', "INVALID_MESSAGE", "Failed to parse message"),
         ('{"type":"subscribe","topic":"Prices"}', "INVALID_SUBSCRIPTION", "Unknown topic: Prices"),
         ('{"type":"subscribe","topic":"leases"}', "INVALID_SUBSCRIPTION", "Missing 'address' parameter"),
@@ -41,6 +48,24 @@ def test_what_is_wrong_is_said(text: str, code: str, message: str) -> None:
     (answer,) = wire.got
     assert (answer["type"], answer["code"], answer["message"]) == ("error", code, message)
     assert ("topic" in answer) == (code == "INVALID_SUBSCRIPTION")
+
+
+async def test_a_repeated_parameter_is_its_last() -> None:
+    """What a message is must be said once; of its parameters, and inside them, the last counts."""
+    session, wire, _, _ = make()
+    session.receive('{"type":"subscribe","topic":"earn","address":"a","x":{"topic":1,"topic":2},"address":"b"}')
+    assert wire.got[0] == {"type": "subscribed", "topic": "earn", "params": {"address": "b"}}
+    session.close()
+
+
+@pytest.mark.parametrize("address", [BECH32M, encode("chain", b"short"), encode("chain", bytes(32))])
+async def test_any_checksum_and_length_will_do_for_balances(address: str) -> None:
+    """Balances are acknowledged for whatever the public service takes for an address of the chain."""
+    session, wire, _, _ = make()
+    say(session, type="subscribe", topic="balances", address=address)
+    say(session, type="subscribe", topic="balances", address=address[:-1] + "b")
+    assert [(one["type"], one["topic"]) for one in wire.got] == [("subscribed", "balances"), ("error", "balances")]
+    session.close()
 
 
 async def test_a_subscription_is_acknowledged_then_shown() -> None:
