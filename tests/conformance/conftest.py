@@ -9,6 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,15 +25,17 @@ from leasehold.devnet.genesis.deployment import Deployment
 from leasehold.devnet.genesis.document import address, named_accounts
 
 JS = Path(__file__).parent / "js"
-_READY = re.compile(r"rpc (http://[^,]+), lcd (http://[^,]+), grpc (\S+)")
+_READY = re.compile(r"control (http://[^,]+), rpc (http://[^,]+), lcd (http://[^,]+), grpc (\S+)")
+# Nothing here is about speed: a machine that is slow and busy with other things gets there too.
+PATIENCE = 300.0
 
 
 class RunningDevnet:
     """Where a devnet process listens, and what is on it."""
 
-    def __init__(self, settings: Settings, rpc: str, lcd: str, grpc: str) -> None:
+    def __init__(self, settings: Settings, control: str, rpc: str, lcd: str, grpc: str) -> None:
         self.settings = settings
-        self.rpc, self.lcd, self.grpc = rpc, lcd, grpc
+        self.control, self.rpc, self.lcd, self.grpc = control, rpc, lcd, grpc
         self.deployment = Deployment(settings.identity)
 
     def environment(self) -> dict[str, str]:
@@ -81,18 +85,22 @@ def _started(home: Path, profile: str, **settings: str) -> tuple[subprocess.Pope
         lines.append(line)
         if match := _READY.search(line):
             return process, RunningDevnet(load(profile=profile, flags=chosen).settings, *match.groups())
-    process.wait(20)
+    process.wait(PATIENCE)
     process.stdout.close()
     raise AssertionError("the devnet did not start:\n" + "".join(lines))
 
 
 def _running(home: Path, profile: str, **settings: str) -> Iterator[RunningDevnet]:
     process, devnet = _started(home, profile, **settings)
+    assert process.stdout is not None
+    # Whatever it says later is read too: a full pipe would halt it.
+    reader = threading.Thread(target=process.stdout.read, daemon=True)
+    reader.start()
     yield devnet
     process.terminate()
-    process.wait(20)
-    if process.stdout is not None:
-        process.stdout.close()
+    process.wait(PATIENCE)
+    reader.join(PATIENCE)
+    process.stdout.close()
 
 
 @pytest.fixture(scope="session")
@@ -113,14 +121,24 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="session")
 def guarded_devnet(tmp_path_factory: pytest.TempPathFactory, certificate: tuple[Path, Path]) -> Iterator[RunningDevnet]:
-    """A devnet that speaks gRPC over TLS and keeps the last fifty blocks, of which it makes twenty a second."""
+    """A devnet that speaks gRPC over TLS and keeps the last fifty blocks; it has sealed a hundred and now rests, so
+    that what is kept stays kept."""
     settings = {
         "devnet.pruning_window": "50",
         "devnet.block_interval_ms": "50",
         "devnet.grpc_certificate": str(certificate[0]),
         "devnet.grpc_key": str(certificate[1]),
     }
-    yield from _running(tmp_path_factory.mktemp("devnet-guarded"), "devnet", **settings)
+    for running in _running(tmp_path_factory.mktemp("devnet-guarded"), "devnet", **settings):
+        _tell(running, "mine", {"blocks": 100})
+        _tell(running, "pause", {})
+        yield running
+
+
+def _tell(devnet: RunningDevnet, word: str, body: dict[str, Any]) -> None:
+    headers = {"Content-Type": "application/json"}
+    asked = urllib.request.Request(f"{devnet.control}/control/{word}", json.dumps(body).encode(), headers)
+    urllib.request.urlopen(asked, timeout=PATIENCE).close()
 
 
 @pytest.fixture(scope="session")
@@ -185,6 +203,6 @@ def run_js(node_modules: Path, tmp_path: Path) -> Callable[[str, dict[str, str]]
 def printed(command: list[str], environment: dict[str, str]) -> Any:
     """The JSON in the last line that a client's program prints; it must end well."""
     settings = {**os.environ, **environment}
-    done = subprocess.run(command, cwd=JS, env=settings, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=JS, env=settings, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.strip().splitlines()[-1])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conformance.conftest import JS
+from tests.conformance.conftest import JS, PATIENCE
 from tests.end_to_end.builder_client import IDENTITY, LIVE, Client, ready
 from tests.end_to_end.builder_lives import cast, deposit_life, lease_life, proposed, stake_life
 from tests.end_to_end.conftest import Stack, living
@@ -59,7 +59,7 @@ def speaking(command: list[str], environment: dict[str, str]) -> Iterator[subpro
         assert process.stdout is not None
         process.stdin.close()
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE)
         process.stdout.close()
 
 

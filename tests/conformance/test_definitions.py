@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from google.protobuf import descriptor_pb2
+from tests.conformance.conftest import PATIENCE
 
 from leasehold.chain.registry import DESCRIPTORS
 
@@ -88,7 +89,7 @@ def differences(ours: Facts, theirs: Facts) -> Iterator[tuple[str, str, object, 
 @pytest.fixture(scope="module")
 def theirs(cosmpy_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Definitions:
     target = tmp_path_factory.mktemp("definitions") / "cosmpy.binpb"
-    subprocess.run([cosmpy_python, COLLECTOR, target], env=dict(os.environ), check=True, timeout=60)
+    subprocess.run([cosmpy_python, COLLECTOR, target], env=dict(os.environ), check=True, timeout=PATIENCE)
     return Definitions.of(target.read_bytes())
 
 

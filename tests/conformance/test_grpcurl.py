@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conformance.conftest import RunningDevnet
+from tests.conformance.conftest import PATIENCE, RunningDevnet
 
 pytestmark = pytest.mark.conformance
 
@@ -34,8 +34,8 @@ class Tool:
     def _run(self, words: tuple[str, ...], data: object, headers: tuple[str, ...], *, expected: bool) -> str:
         more = [] if data is None else ["-d", json.dumps(data)]
         more += [part for header in headers for part in ("-H", header)]
-        command = [str(self._binary), "-connect-timeout", "10", *self._options, *more, self._address, *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        command = [str(self._binary), "-connect-timeout", "120", *self._options, *more, self._address, *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert (done.returncode == 0) is expected, done.stdout + done.stderr
         return done.stdout if expected else done.stderr
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import grpc
 import pytest
-from tests.conformance.conftest import RunningDevnet
+from tests.conformance.conftest import PATIENCE, RunningDevnet
 from websockets.sync.client import connect
 
 from leasehold.chain.registry import registry
@@ -30,23 +29,19 @@ NO_STATE = (
 def _get(url: str, **headers: str) -> tuple[int, Any]:
     request = urllib.request.Request(url, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as refused:
         with refused:
             return refused.code, json.load(refused)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def pruned(guarded_devnet: RunningDevnet) -> RunningDevnet:
-    """The devnet once height 5 is out of its window."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        _, status = _get(f"{guarded_devnet.rpc}/status")
-        if int(status["result"]["sync_info"]["earliest_block_height"]) > 5:
-            return guarded_devnet
-        time.sleep(0.1)
-    raise AssertionError("no height was pruned within a minute")
+    """The devnet, whose height 5 is out of its window."""
+    _, status = _get(f"{guarded_devnet.rpc}/status")
+    assert int(status["result"]["sync_info"]["earliest_block_height"]) > 5
+    return guarded_devnet
 
 
 @pytest.mark.parametrize("method", ["block", "block_results", "header", "commit", "validators", "consensus_params"])
@@ -61,7 +56,7 @@ def test_the_websocket_says_the_same(pruned: RunningDevnet) -> None:
     """A block that is gone is an error with the request's id."""
     with connect(pruned.rpc.replace("http", "ws") + "/websocket") as socket:
         socket.send(json.dumps({"jsonrpc": "2.0", "id": 7, "method": "block", "params": {"height": "5"}}))
-        answer = json.loads(socket.recv(10))
+        answer = json.loads(socket.recv(PATIENCE))
     assert answer["id"] == 7
     assert re.fullmatch(NO_BLOCK, answer["error"]["data"])
 
@@ -94,8 +89,8 @@ def test_grpc_says_the_state_is_gone(pruned: RunningDevnet, certificate: tuple[P
     method = registry().method_by_path["/cosmos.bank.v1beta1.Query/Params"]
     with grpc.secure_channel(pruned.grpc, trust) as channel:
         call = channel.unary_unary(method.path)
-        assert method.response_type.FromString(call(b"", timeout=10))
+        assert method.response_type.FromString(call(b"", timeout=PATIENCE))
         with pytest.raises(grpc.RpcError) as refused:
-            call(b"", metadata=((HEIGHT, "5"),), timeout=10)
+            call(b"", metadata=((HEIGHT, "5"),), timeout=PATIENCE)
     assert refused.value.code() == grpc.StatusCode.UNKNOWN
     assert re.fullmatch("codespace sdk code 38: not found: " + NO_STATE, refused.value.details())

@@ -38,6 +38,7 @@ async function main() {
   const client = await SigningCosmWasmClient.connectWithSigner(RPC, wallet, {
     gasPrice: GasPrice.fromString(`0.0025${DENOM}`),
     broadcastPollIntervalMs: 200,
+    broadcastTimeoutMs: 240_000,
     aminoTypes: new AminoTypes({ ...createDefaultAminoConverters(), ...createWasmAminoConverters(), ...voteConverter }),
   });
   const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);

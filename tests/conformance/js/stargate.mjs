@@ -31,6 +31,7 @@ async function main() {
     const client = await SigningStargateClient.connectWithSigner(RPC, wallet, {
       gasPrice: GasPrice.fromString(`0.0025${DENOM}`),
       broadcastPollIntervalMs: 200,
+      broadcastTimeoutMs: 240_000,
       aminoTypes: new AminoTypes(createDefaultAminoConverters()),
     });
     const gas = await client.simulate(account.address, [message(account.address, amount)], memo);
@@ -61,6 +62,7 @@ async function main() {
   const wasm = await SigningCosmWasmClient.connectWithSigner(RPC, wallet, {
     gasPrice: GasPrice.fromString(`0.0025${DENOM}`),
     broadcastPollIntervalMs: 200,
+    broadcastTimeoutMs: 240_000,
   });
   seen.lpn = await wasm.queryContractSmart(POOL, { lpn: [] });
   const deposit = await wasm.execute(account.address, POOL, { deposit: [] }, "auto", "", [{ denom: POOL_DENOM, amount: "7000000" }]);
@@ -75,7 +77,7 @@ async function main() {
 
   const live = await Comet38Client.connect(RPC.replace("http", "ws"));
   seen.subscribed = await new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("no block announced")), 15000);
+    const timer = setTimeout(() => reject(new Error("no block announced")), 240_000);
     live.subscribeNewBlockHeader().addListener({
       next: (header) => {
         clearTimeout(timer);

@@ -20,7 +20,9 @@ def main(url: str) -> None:
     """Connect, query, simulate, sign, broadcast, search, decode, stake and call a contract."""
     chain, denom = os.environ["CHAIN_ID"], os.environ["DENOM"]
     # The client multiplies a simulation by 1.65; the price is the lowest the node takes.
-    client = LedgerClient(NetworkConfig(chain, 0.0025, denom, denom, url), query_interval_secs=0.2)
+    network = NetworkConfig(chain, 0.0025, denom, denom, url)
+    # However slow the machine is; its own fifteen seconds are for a chain that somebody else runs.
+    client = LedgerClient(network, query_interval_secs=0.2, query_timeout_secs=240)
     wallet = LocalWallet.from_mnemonic(os.environ["MNEMONIC"], os.environ["PREFIX"])
     recipient = Address(os.environ["RECIPIENT"])
     seen = {"address": str(wallet.address()), "chain": client.query_chain_id(), "height": client.query_height()}
