@@ -93,7 +93,7 @@ class Agenda:
 
     def _suggest(self, _: Context, title: str, summary: str) -> Action:
         """A proposal with too small a deposit to go to the vote."""
-        hand = self._market.scene.named_hand("erin")
+        hand = self._market.lenders[1].hand
         denom = self._market.scene.app.identity.base_denom
         return hand, [propose(hand, denom, title, summary, MIN_DEPOSIT // 5, [])]
 
@@ -122,7 +122,8 @@ class Agenda:
 
     def _propose(self, ctx: Context, title: str, summary: str, spread: Spread, call: Any) -> Action:
         scene = self._market.scene
-        hand = scene.named_hand("dave")
+        # Never a developer's account: its sequence is the developer's alone.
+        hand = self._market.lenders[0].hand
         self._votes(self._next_proposal(ctx), tuple(spread))
         messages = [] if call is None else [self._sudo(*call)]
         return hand, [propose(hand, scene.app.identity.base_denom, title, summary, MIN_DEPOSIT, messages)]

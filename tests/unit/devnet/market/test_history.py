@@ -16,6 +16,7 @@ from leasehold.core.settings import Settings
 from leasehold.devnet.app.coins import parse_coins
 from leasehold.devnet.chain import Devnet
 from leasehold.devnet.consensus.node import SealedBlock
+from leasehold.devnet.genesis.document import address, named_accounts
 from leasehold.devnet.market.history import simulate
 from leasehold.devnet.market.market import Market
 from leasehold.devnet.market.prices import DAY_SECONDS
@@ -101,6 +102,16 @@ def test_leases_open_close_are_repaid_and_are_liquidated(days: Life) -> None:
         "delegate": 5,
     }.items():
         assert days.events[kind] >= least, (kind, days.events[kind])
+
+
+def test_the_market_never_signs_for_a_developer(days: Life) -> None:
+    """Whoever signs with a developer's account finds its sequence as they left it, whatever the market does."""
+    app, identity = days.devnet.app, days.devnet.app.identity
+    developers = [name for name, one in named_accounts().items() if "developer" in one.about]
+    assert len(developers) == 5
+    accounts = [app.modules.auth.get(app.context(), decode(address(identity, name))[1]) for name in developers]
+    assert [account.sequence for account in accounts if account is not None] == [0] * 5
+    assert days.events["submit_proposal"] >= 2
 
 
 def test_hardly_anything_fails(days: Life) -> None:
