@@ -96,8 +96,8 @@ class ChainApplication:
             module.init_genesis(ctx, part if part is not None else {})
         self._pending = overlay
         updates = self._genesis_validators(ctx, document)
-        # Transactions are already checked against what the first block will begin with.
-        self._check = Overlay(overlay)
+        # As on a real node, nothing of it is there for checks before the first block: they refuse every fee.
+        self._check = Overlay(self.state.head)
         return abci.InitChainResult(tuple(updates), self.state.app_hash, self.params)
 
     def _genesis_validators(self, ctx: Context, document: dict[str, Any]) -> list[abci.ValidatorUpdate]:

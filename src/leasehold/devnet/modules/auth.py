@@ -59,7 +59,7 @@ class Auth(Module):
     # What other modules use.
 
     def params(self, ctx: Context) -> Any:
-        return self.read(ctx, _PARAMS, "cosmos.auth.v1beta1.Params")
+        return self.read(ctx, _PARAMS, "cosmos.auth.v1beta1.Params") or self.new("cosmos.auth.v1beta1.Params")
 
     def set_params(self, ctx: Context, params: Any) -> None:
         ctx.store.set(_PARAMS, params.SerializeToString())

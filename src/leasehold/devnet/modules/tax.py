@@ -38,7 +38,8 @@ class Tax(Module):
         self.set_params(ctx, self.from_json("{ns}.tax.v2.Params", state["params"]))
 
     def params(self, ctx: Context) -> Any:
-        return self.read(ctx, _PARAMS, "{ns}.tax.v2.Params")
+        # Before the first block there are none, which reads as all of them empty.
+        return self.read(ctx, _PARAMS, "{ns}.tax.v2.Params") or self.new("{ns}.tax.v2.Params")
 
     def set_params(self, ctx: Context, params: Any) -> None:
         ctx.store.set(_PARAMS, params.SerializeToString())

@@ -34,12 +34,22 @@ def test_time_goes_on_from_where_it_was_taken(tmp_path: Path) -> None:
     devnet.close()
 
 
+def test_a_market_without_a_past_has_blocks() -> None:
+    """A fresh chain that is to live from now on can be read and sent to as soon as it is open."""
+    settings = replace(Settings(), devnet=replace(Settings().devnet, history_days=0))
+    devnet, live = open_with_history(settings, None, DevnetClock(ManualClock(START * NANOSECONDS)))
+    assert live is not None
+    assert devnet.node.height >= 1
+    devnet.close()
+
+
 def test_a_history_that_was_cut_short_is_told_anew(tmp_path: Path) -> None:
     """A start that was killed while it simulated leaves nothing behind: the next one begins again."""
     settings = replace(Settings(), devnet=replace(Settings().devnet, history_days=1))
     base = ManualClock(START * NANOSECONDS)
     early = replace(settings, devnet=replace(settings.devnet, history_days=0, market=False))
     devnet, _ = open_with_history(early, tmp_path, DevnetClock(base))
+    assert devnet.node.height == 1, "a chain without a history begins with its first block"
     devnet.node.fast_forward(5, NANOSECONDS)
     devnet.close()
     devnet, live = open_with_history(settings, tmp_path, DevnetClock(base))
