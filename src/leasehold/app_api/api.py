@@ -32,7 +32,7 @@ from leasehold.core.clock import Clock
 from leasehold.core.settings import Settings
 from leasehold.serving.envelopes import ApplicationDialect
 from leasehold.serving.pages import publish_description, text_index
-from leasehold.serving.routes import Registry
+from leasehold.serving.routes import Cache, Registry
 from leasehold.serving.snapshots import SnapshotTable
 
 TITLE = "Application API"
@@ -89,7 +89,7 @@ async def describe(app: App) -> None:
     """Publish the web application, the OpenAPI document and the files that point agents at it."""
     await site.publish(app.snapshots, site.files())
     await publish_description(
-        app.registry, app.snapshots, document_at=DOCUMENT, text_at="/llms.txt", cache_control="public, max-age=300"
+        app.registry, app.snapshots, document_at=DOCUMENT, text_at="/llms.txt", cache_control=Cache.snapshot(30).header
     )
     catalogue = {"linkset": [{"anchor": "/api", "service-desc": [{"href": DOCUMENT, "type": "application/json"}]}]}
     overview = text_index(app.registry, document_at=DOCUMENT).encode()

@@ -17,7 +17,7 @@ from leasehold.serving.cors import Headers
 from leasehold.serving.envelopes import JSON, Dialect, Problem
 from leasehold.serving.negotiation import accepted_encodings, not_modified
 from leasehold.serving.routes import Reply, Route
-from leasehold.serving.snapshots import LARGEST_INLINE, SMALLEST_COMPRESSED, Snapshot, Variant
+from leasehold.serving.snapshots import LARGEST_INLINE, SMALLEST_COMPRESSED, SMALLEST_VARYING, Snapshot, Variant
 
 _encoder = msgspec.json.Encoder()
 _TEXTUAL = ("application/json", "text/", "image/svg+xml", "application/javascript")
@@ -56,8 +56,14 @@ def problem_answer(problem: Problem, dialect: Dialect, *, close: bool = False) -
         (b"content-type", JSON.encode()),
         (b"cache-control", b"no-store"),
         (b"content-length", str(len(body)).encode()),
+        *_varying(len(body)),
     ]
     return Answer(problem.status, headers, body, close)
+
+
+def _varying(size: int) -> Headers:
+    """What is said about codings beside a body of this size."""
+    return [(b"vary", b"accept-encoding")] if size >= SMALLEST_VARYING else []
 
 
 def snapshot_headers(snapshot: Snapshot, variant: Variant) -> Headers:
@@ -98,11 +104,11 @@ async def value_answer(value: Any, route: Route, wish: Wish) -> Answer:
     if reply.body is not None and not isinstance(reply.body, bytes):
         return Answer(status, headers, reply.body)
     body = _encoder.encode(reply.content) if reply.body is None else reply.body
-    compressible = len(body) >= SMALLEST_COMPRESSED and reply.media_type.startswith(_TEXTUAL)
     encoding = "identity"
-    if compressible:
-        headers.append((b"vary", b"accept-encoding"))
-        encoding = accepted_encodings(wish.accept_encoding)[0]
+    if reply.media_type.startswith(_TEXTUAL):
+        headers += _varying(len(body))
+        if len(body) >= SMALLEST_COMPRESSED:
+            encoding = accepted_encodings(wish.accept_encoding)[0]
     if success and route.method == "GET" and route.cache.max_age > 0 and b"etag" not in named:
         digest = urlsafe_b64encode(sha256(body).digest()[:18])
         suffix = b"" if encoding == "identity" else b"-" + encoding.encode()

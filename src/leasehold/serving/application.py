@@ -12,7 +12,7 @@ from os import urandom
 from typing import Any
 
 import msgspec
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.requests import Request as RawRequest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
@@ -116,7 +116,7 @@ class Application:
         common = [
             (b"x-request-id", request_id),
             *self.dialect_headers,
-            *self.cors.headers(raw.headers["origin"].encode("latin-1") if "origin" in raw.headers else None),
+            *self.cors.headers(_origin(raw)),
         ]
         started = self.clock.monotonic()
         label = "unknown"
@@ -247,7 +247,8 @@ class Application:
         except LeaseholdError as error:
             # An endpoint raises before it accepts; afterwards it tells its client itself.
             answer = problem_answer(problem_of(error), self.dialect)
-            await send({"type": "websocket.http.response.start", "status": answer.status, "headers": answer.headers})
+            headers = [*answer.headers, *self.dialect_headers, *self.cors.headers(_origin(socket))]
+            await send({"type": "websocket.http.response.start", "status": answer.status, "headers": headers})
             await send({"type": "websocket.http.response.body", "body": answer.body})
 
 
@@ -276,6 +277,10 @@ class _Sender:
         async for chunk in answer.body:
             await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
         await self._send({"type": "http.response.body", "body": b""})
+
+
+def _origin(raw: HTTPConnection) -> bytes | None:
+    return raw.headers["origin"].encode("latin-1") if "origin" in raw.headers else None
 
 
 def _wish(raw: RawRequest) -> Wish:

@@ -9,6 +9,8 @@ Headers = list[tuple[bytes, bytes]]
 EXPOSED = (
     b"Cache-Age, Cache-Status, Content-Disposition, ETag, Link, Retry-After, X-Block-Height, X-Block-Time, X-Request-Id"
 )
+# A line of its own on every answer, whoever may call: what a cache must tell apart before it answers for us.
+_VARY = (b"vary", b"origin, access-control-request-method, access-control-request-headers")
 _PREFLIGHT: Headers = [
     (b"access-control-allow-methods", b"*"),
     (b"access-control-allow-headers", b"*"),
@@ -31,14 +33,10 @@ class Cors:
     def headers(self, origin: bytes | None) -> Headers:
         """Headers of any answer to a request with this Origin."""
         if self.any:
-            return [(b"access-control-allow-origin", b"*"), (b"access-control-expose-headers", EXPOSED)]
+            return [_VARY, (b"access-control-allow-origin", b"*"), (b"access-control-expose-headers", EXPOSED)]
         if origin is None or origin not in self._origins:
-            return [(b"vary", b"origin")]
-        return [
-            (b"vary", b"origin"),
-            (b"access-control-allow-origin", origin),
-            (b"access-control-expose-headers", EXPOSED),
-        ]
+            return [_VARY]
+        return [_VARY, (b"access-control-allow-origin", origin), (b"access-control-expose-headers", EXPOSED)]
 
     def preflight(self) -> Headers:
         """Further headers of an answer to OPTIONS."""

@@ -19,6 +19,8 @@ from leasehold.serving.memoryfiles import MemoryFile
 
 # Below this a compressed body saves less than its extra headers cost.
 SMALLEST_COMPRESSED = 256
+# From this size on an answer says that it varies with the coding, compressed or not.
+SMALLEST_VARYING = 32
 # Above this compressing would hold the event loop for more than about a millisecond.
 LARGEST_INLINE = 16 * 1024
 _GZIP_LEVEL = 6
@@ -74,7 +76,9 @@ class Snapshot:
     @property
     def response_headers(self) -> list[tuple[str, str]]:
         """Headers of every answer with this snapshot, 304 included, except ETag and encoding."""
-        found = [("cache-control", self.cache_control), ("vary", "accept-encoding")]
+        found = [("cache-control", self.cache_control)]
+        if len(self.body) >= SMALLEST_VARYING:
+            found.append(("vary", "accept-encoding"))
         if self.height:
             found.append(("x-block-height", str(self.height)))
         if self.time_ns:

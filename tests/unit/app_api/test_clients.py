@@ -41,6 +41,14 @@ async def test_a_campaign_with_a_wrong_date_is_the_services_failure(transport: S
         await PaymentsManager(transport).active_campaigns()
 
 
+async def test_an_svm_answer_that_is_no_json_names_the_method(transport: Scripted) -> None:
+    """The call is told, what was sent is not."""
+    transport.script((200, "secret"))
+    with pytest.raises(ServiceFailure) as failure:
+        await SvmNode(transport).epoch()
+    assert failure.value.message.endswith("getEpochInfo: failed to parse response: error decoding response body")
+
+
 async def test_an_answer_without_data_says_the_services_words(transport: Scripted) -> None:
     """A wrapped refusal is 502 with its own text; without one it is unknown."""
     service = ReferralService(transport)

@@ -351,6 +351,32 @@ async def test_the_data_api_is_passed_on_as_it_is(warm: Running) -> None:
     assert (await warm.get("/api/etl/earnings"))[0] == 502
 
 
+async def test_free_json_of_the_data_api_is_alphabetical(warm: Running) -> None:
+    """Members come in order, in batches too; lists, numbers and texts stay as they are, whatever their size."""
+    figures = {"z": [{"b": 1e-7, "a": "0.10"}], "a": {"y": 12345678901234567890123, "x": None}}
+    told = '{"a":{"x":null,"y":12345678901234567890123},"z":[{"a":"0.10","b":1e-7}]}'
+    large = {**figures, "zz": "x" * 300_000}
+    warm.world.paths |= {"/api/pools": figures, "/api/history-stats": figures, "/api/revenue": large}
+    warm.world.paths["/api/realized-pnl-data"] = [figures]
+    assert await _text(warm, "/api/etl/pools") == told
+    assert (await _text(warm, "/api/etl/revenue")).startswith(told[:-1])
+    batch = await _text(warm, f"/api/etl/batch/user-history?address={OWNER}")
+    assert batch == f'{{"history_stats":{told},"realized_pnl_data":[{told}]}}'
+
+
+async def _text(warm: Running, path: str) -> str:
+    async with warm.client.get(path) as response:
+        return await response.text()
+
+
+async def test_one_pool_is_shown_without_the_icon_it_has_in_the_list(warm: Running) -> None:
+    """Everything else is the same."""
+    _, listed = await warm.get("/api/earn/pools")
+    pool = next(one for one in listed if one["protocol"] == LONG)
+    assert "icon" in pool
+    assert (await warm.get(f"/api/earn/pools/{LONG}"))[1] == {n: v for n, v in pool.items() if n != "icon"}
+
+
 async def test_agents_find_the_description(warm: Running) -> None:
     """The OpenAPI document, the overview for agents and robots.txt are there before anything else."""
     status, _, document = await warm.full("/api/openapi.json")

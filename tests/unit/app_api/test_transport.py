@@ -91,7 +91,7 @@ async def test_an_error_is_not_repeated(upstream: Upstream, transport: Transport
 async def test_what_is_no_json_is_a_failure(upstream: Upstream, transport: Transport) -> None:
     """HTML with 200 is an upstream's failure, and its text stays inside."""
     upstream.handler = answering(200, "<html>secret")
-    with pytest.raises(ServiceFailure, match="Swap: Failed to parse status") as failure:
+    with pytest.raises(ServiceFailure, match="Swap: Failed to parse status: error decoding response body") as failure:
         await transport.read("/", dict, context="status")
     assert "secret" not in failure.value.message
 
@@ -104,7 +104,7 @@ async def test_a_hanging_upstream_is_given_up(upstream: Upstream, transport: Tra
         return web.Response()
 
     upstream.handler = hang
-    with pytest.raises(ServiceFailure, match="Request timed out"):
+    with pytest.raises(ServiceFailure, match="Swap: Request failed: error sending request: timed out"):
         await transport.ask("GET", "/")
 
 
@@ -142,7 +142,8 @@ async def test_an_unreachable_upstream_does_not_show_its_address() -> None:
         transport = Transport("chain", "http://127.0.0.1:9", session, failure=ChainFailure)
         with pytest.raises(ChainFailure) as failure:
             await transport.get("/status", context="status")
-    assert (failure.value.message, failure.value.code) == ("chain: Request failed", "CHAIN_ERROR")
+    said = "chain: Request failed: error sending request"
+    assert (failure.value.message, failure.value.code) == (said, "CHAIN_ERROR")
 
 
 async def test_an_upstream_that_is_not_configured_says_so() -> None:

@@ -137,7 +137,7 @@ def test_live_answers_are_conditional_and_compressed(server: Any) -> None:
     name = "x" * 3000
     large = server.ask(f"/api/things/{name}", Accept_Encoding="gzip")
     assert msgspec.json.decode(gzip.decompress(large.body))["name"] == name
-    assert large.headers["vary"] == "accept-encoding"
+    assert large.headers["vary"].startswith("accept-encoding, origin")
     plain = server.ask(f"/api/things/{name}")
     assert plain.headers["etag"] != large.headers["etag"]
     assert server.ask(f"/api/things/{name}", method="HEAD").headers["content-length"] == str(len(plain.body))
@@ -198,6 +198,16 @@ def test_metrics_count_both_paths(make_server: Callable[..., Any]) -> None:
     assert 'leasehold_http_requests_total{method="GET",route="unknown",status="404"} 1.0' in text
 
 
+def test_answers_tell_caches_what_they_vary_with(server: Any) -> None:
+    """Every answer varies with who asks; with the coding too, on a line before, where the body has 32 bytes or more."""
+    asker = "origin, access-control-request-method, access-control-request-headers"
+    for target in ("/api/prices", "/api/things/long-enough-to-be-32-bytes", "/nope", "/api/crash", "/ws"):
+        assert server.ask(target).headers["vary"] == f"accept-encoding, {asker}", target
+    assert len(server.ask("/api/things/a").body) < 32
+    for small in (server.ask("/api/things/a"), server.ask("/api/prices", method="OPTIONS")):
+        assert small.headers["vary"] == asker
+
+
 def test_websockets(server: Any) -> None:
     """A declared WebSocket path is upgraded; an unknown one is refused with the envelope before the upgrade."""
     key = base64.b64encode(os.urandom(16)).decode()
@@ -219,6 +229,7 @@ def test_websockets(server: Any) -> None:
         wire.send(f"GET /nope HTTP/1.1\r\n{upgrade}\r\n\r\n".encode())
         answer = wire.receive()
         assert (answer.status, answer.json["error"]["code"]) == (404, "NOT_FOUND")
+        assert answer.headers["access-control-allow-origin"] == "*"
 
 
 def test_a_fallback_gets_undeclared_paths(make_server: Callable[..., Any]) -> None:

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import msgspec
 
+from leasehold.app_api.display import alphabetical
 from leasehold.core.clock import Clock, from_datetime, rfc3339, to_datetime
 from leasehold.storage import queries
 from leasehold.storage.pool import Database, Session
@@ -78,8 +79,8 @@ class AuditLog:
 def entry(row: Any) -> AuditEntry:
     """A row of the log as it is shown."""
     fields = {name: row[name] for name in ("lang", "key") if row[name] is not None}
-    known = {name: value for name, value in row["entry"].items() if name in AuditEntry.__struct_fields__}
-    return AuditEntry(row["id"], _instant(row["at"]), row["action"], row["actor"], **fields, **known)
+    known = {name: alphabetical(value) for name, value in row["entry"].items() if name in AuditEntry.__struct_fields__}
+    return AuditEntry(row["id"], _instant(row["at"]), row["action"], row["actor"] or None, **fields, **known)
 
 
 def _instant(at: datetime) -> str:

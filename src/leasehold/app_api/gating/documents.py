@@ -48,7 +48,9 @@ class PoolDisplay(msgspec.Struct, frozen=True):
     icon: str
 
 
-class CosmosNetwork(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="chain_type", tag="cosmos"):
+class CosmosNetwork(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="chain_type", tag="cosmos"
+):
     """A Cosmos chain; it is configured once both endpoints and a gas price are there."""
 
     name: str
@@ -56,16 +58,16 @@ class CosmosNetwork(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="
     prefix: str
     rpc: str
     lcd: str
-    gas_price: str
-    gas_multiplier: Factor
     fallback_rpc: tuple[str, ...] = ()
     fallback_lcd: tuple[str, ...] = ()
+    gas_price: str
     explorer: str | None = None
     icon: str | None = None
     primaryProtocol: str | None = None  # noqa: N815
     estimation: Whole | None = None
     forward: bool | None = None
     swap_venue: SwapVenue | None = None
+    gas_multiplier: Factor
     pools: dict[str, PoolDisplay] = {}
 
     @property
@@ -123,9 +125,9 @@ class AssetRestrictions(msgspec.Struct, frozen=True):
 class LeaseRules(msgspec.Struct, frozen=True):
     """What may be leased, and how far ahead due amounts are projected."""
 
-    due_projection_secs: Annotated[int, msgspec.Meta(ge=0)] = 400
     downpayment_ranges: dict[str, dict[str, DownpaymentRange]] = {}
     asset_restrictions: AssetRestrictions = AssetRestrictions()
+    due_projection_secs: Annotated[int, msgspec.Meta(ge=0)] = 400
 
 
 class SmartSwapOptions(msgspec.Struct, frozen=True):

@@ -61,7 +61,9 @@ HISTORY = {"history_stats": "history-stats", "realized_pnl_data": "realized-pnl-
 Int32 = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 _CSV = "text/csv"
 # Seconds an answer may be kept, where it is not the usual minute.
-_KEPT = {"prices": 10, "pnl-over-time": 30, "total-value-locked": 120}
+_KEPT = {"prices": 10, "pnl-over-time": 30, "total-value-locked": 120, "leases-monthly": 0, "leases-search": 0}
+# Above this, ordering members would hold up others for more than a few milliseconds.
+LARGEST_INLINE = 256 * 1024
 
 
 class StatsOverviewBatch(msgspec.Struct):
@@ -116,7 +118,7 @@ async def of_account(data: DataApi, endpoints: Mapping[str, str], address: str) 
 
     async def one(endpoint: str) -> msgspec.Raw | None:
         answer = await data.raw(endpoint, query)
-        return msgspec.Raw(answer.body) if answer.good else None
+        return msgspec.Raw(data.ordered(answer.body, endpoint)) if answer.good else None
 
     found = await asyncio.gather(*(one(endpoint) for endpoint in endpoints.values()))
     return dict(zip(endpoints, found, strict=True))
@@ -221,8 +223,8 @@ def declare(api: Registry, app: App) -> None:
 
 
 async def passed_on(data: DataApi, endpoint: str, query: str) -> Reply:
-    """An endpoint's answer as it came; its refusals in our envelope, its failures as 502."""
-    answer = await data.transport.ask("GET", f"/api/{endpoint}" + (f"?{query}" if query else ""), context=endpoint)
+    """An endpoint's answer, members in order; its refusals in our envelope, its failures as 502."""
+    answer = await data.transport.ask("GET", f"/api/{endpoint}" + (f"?{query}" if query else ""))
     if answer.status >= 500 or 300 <= answer.status < 400:
         raise data.transport.refused(answer, endpoint)
     if not answer.good:
@@ -234,8 +236,9 @@ async def passed_on(data: DataApi, endpoint: str, query: str) -> Reply:
     headers = {"cache-control": kept.header}
     if kind.startswith(_CSV):
         return Reply(body=answer.body, media_type=_CSV, headers=headers)
-    data.transport.decode(answer.body, msgspec.Raw, endpoint)
-    return Reply(body=answer.body, headers=headers)
+    if len(answer.body) > LARGEST_INLINE:
+        return Reply(body=await asyncio.to_thread(data.ordered, answer.body, endpoint), headers=headers)
+    return Reply(body=data.ordered(answer.body, endpoint), headers=headers)
 
 
 class _Refusal(msgspec.Struct):

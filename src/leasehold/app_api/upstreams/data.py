@@ -9,6 +9,9 @@ import msgspec
 
 from leasehold.app_api.upstreams.transport import Answer, Transport
 
+# Free JSON reaches clients with its members in alphabetical order, whatever order the data API has them in.
+_alphabetical = msgspec.json.Encoder(order="sorted")
+
 
 class Contracts(msgspec.Struct, frozen=True):
     """Addresses of a protocol's contracts; a protocol of another kind of chain has none."""
@@ -163,7 +166,7 @@ class DataApi:
 
     async def raw(self, endpoint: str, query: str = "") -> Answer:
         """Answer of an endpoint as it came; 5xx and everything that is not JSON is a failure."""
-        answer = await self.transport.ask("GET", f"/api/{endpoint}" + (f"?{query}" if query else ""), context=endpoint)
+        answer = await self.transport.ask("GET", f"/api/{endpoint}" + (f"?{query}" if query else ""))
         if answer.status >= 500 or 300 <= answer.status < 400:
             raise self.transport.refused(answer, endpoint)
         self.transport.decode(answer.body, msgspec.Raw, endpoint)
@@ -174,4 +177,9 @@ class DataApi:
         answer = await self.raw(endpoint, query)
         if not answer.good:
             raise self.transport.refused(answer, endpoint)
-        return msgspec.Raw(answer.body)
+        return msgspec.Raw(self.ordered(answer.body, endpoint))
+
+    def ordered(self, body: bytes, endpoint: str) -> bytes:
+        """JSON of an endpoint with its members in alphabetical order; numbers and lists stay as they are."""
+        free: Any = Any
+        return _alphabetical.encode(self.transport.decode(body, free, endpoint))

@@ -100,7 +100,10 @@ async def call(transport: Transport, method: str, params: list[Any], kind: Any) 
     answer = await transport.ask("POST", "", body=body, again=True)
     if not answer.good:
         raise transport.fail(f"{method}: {transport.refused(answer).message.partition(': ')[2]}")
-    found = transport.decode(answer.body, _Answer[kind], method)
+    try:
+        found = msgspec.json.decode(answer.body, type=_Answer[kind])
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise transport.fail(f"{method}: failed to parse response: error decoding response body") from error
     if found.result is None:
         raise transport.fail(f"{method}: refused")
     return found.result

@@ -13,7 +13,7 @@ import msgspec
 from yarl import URL
 
 from leasehold.app_api.upstreams.breaker import Breaker
-from leasehold.app_api.upstreams.failures import ServiceFailure, status_text
+from leasehold.app_api.upstreams.failures import ChainFailure, ServiceFailure, status_text
 
 T = TypeVar("T")
 LARGEST_ANSWER = 32 * 1024 * 1024
@@ -116,8 +116,14 @@ class Transport:
 
     def unreadable(self, context: str, error: Exception | None = None) -> ServiceFailure:
         """What is raised when an answer is not what it should be."""
-        detail = f"Failed to parse {context or 'response'}"
+        detail = f"Failed to parse {context or 'response'}: error decoding response body"
         return self.failure(detail, upstream=self.name, reply_status=200, reply_body=str(error or "").encode())
+
+    def unreached(self, context: str, reason: str = "") -> ServiceFailure:
+        """What is raised when there was no answer; never the address, which the cause holds."""
+        detail = "error sending request" + (f": {reason}" if reason else "")
+        named = bool(context) and not issubclass(self.failure, ChainFailure)
+        return self.fail(detail if named else f"Request failed: {detail}", context)
 
     def refused(self, answer: Answer, context: str = "") -> ServiceFailure:
         """What is raised about an answer that is not a 2xx."""
@@ -137,7 +143,7 @@ class Transport:
         if self.breaker is None:
             return await self._once(method, target, context, *rest)
         if not self.breaker.allows():
-            raise self.fail("Not answering, left alone for a moment", context)
+            raise self.unreached(context, "left alone for a moment")
         try:
             answer = await self._once(method, target, context, *rest)
         except ServiceFailure:
@@ -183,9 +189,9 @@ class Transport:
                     content += await response.content.read(LARGEST_ANSWER + 1 - len(content))
                 found = Answer(response.status, content, dict(response.headers))
         except TimeoutError as error:
-            raise self.fail("Request timed out", context) from error
+            raise self.unreached(context, "timed out") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise self.fail("Request failed", context) from error
+            raise self.unreached(context) from error
         if len(found.body) > LARGEST_ANSWER:
             raise self.fail("answer too large", context)
         return found

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from leasehold.app_api.app import App
+from leasehold.app_api.upstreams.failures import status_text
 from leasehold.app_api.upstreams.referral import Wrapped
 from leasehold.app_api.upstreams.transport import Answer, Transport
 from leasehold.app_api.writes import checks
@@ -103,5 +104,8 @@ def declare(api: Registry, app: App) -> None:
             raise NotFound("Referral code not found")
         if answer.status == 409 and (words := conflict(answer)) is not None:
             raise transport.fail(words)
-        found: AssignResponse = data_of(transport, answer, AssignResponse, path)
+        if not answer.good:
+            # Clients tell assignments that failed by these words.
+            raise transport.fail(f"API error: {status_text(answer.status).removeprefix('HTTP ')}")
+        found: AssignResponse = data_of(transport, answer, AssignResponse, "")
         return found

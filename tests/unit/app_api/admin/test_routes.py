@@ -78,6 +78,15 @@ async def test_one_network_keeps_what_it_does_not_mention(admin: Stage) -> None:
     assert after == {**before, "name": "Renamed"}
 
 
+async def test_documents_keep_the_declared_order(admin: Stage) -> None:
+    """What is optional stands where clients know it, between what is required."""
+    network = (await _ask(admin, "GET", "/api/admin/gated/network-config"))[1]["OSMOSIS"]
+    known = ("name", "rpc", "lcd", "gas_price", "primaryProtocol", "swap_venue", "gas_multiplier", "pools")
+    assert [name for name in network if name in known] == list(known)
+    status, rules = await _ask(admin, "PUT", "/api/admin/gated/lease-rules", {"due_projection_secs": 5})
+    assert (status, list(rules)) == (200, ["downpayment_ranges", "asset_restrictions", "due_projection_secs"])
+
+
 async def test_wrong_documents_are_refused_by_field(admin: Stage) -> None:
     """A document that breaks its rules is 400 with the place, and nothing changes."""
     read = await _version(admin, "/api/admin/gated/lease-rules")

@@ -121,7 +121,7 @@ async def test_registering_is_201_then_200(stage: Stage) -> None:
         ((409, {"error": "wallet already assigned"}), 502, "Referral: Wallet already has a referrer"),
         ((409, {"error": "Self-referral not allowed"}), 502, "Referral: Cannot refer yourself"),
         ((409, {"error": "already referrer"}), 502, "Referral: Wallet is already a referrer"),
-        ((409, {"error": "the secret of the universe"}), 502, "Referral: api/referrals/assign: HTTP 409 Conflict"),
+        ((409, {"error": "the secret of the universe"}), 502, "Referral: API error: 409 Conflict"),
         ((200, {"data": None, "error": "no"}), 502, "Referral: no"),
     ],
 )
