@@ -19,6 +19,25 @@ _UNREGISTERED = {
     "cosmos.auth.v1beta1.ModuleAccountI",
     "ibc.applications.interchain_accounts.v1.InterchainAccountI",
 }
+# Messages of earlier versions: a real node still knows their names, but has neither definitions nor handlers for them.
+_RETIRED = (
+    *(
+        f"/ibc.core.channel.v1.Msg{name}"
+        for name in (
+            "ChannelUpgradeAck",
+            "ChannelUpgradeCancel",
+            "ChannelUpgradeConfirm",
+            "ChannelUpgradeInit",
+            "ChannelUpgradeOpen",
+            "ChannelUpgradeTimeout",
+            "ChannelUpgradeTry",
+            "PruneAcknowledgements",
+            "UpdateParams",
+        )
+    ),
+    "/{ns}.tax.v1beta1.MsgUpdateParams",
+    "/{ns}.tax.v1beta1.QueryParamsRequest",
+)
 # The modes a real node names, though it verifies neither auxiliary nor textual signatures here.
 _SIGN_MODES = (
     ("SIGN_MODE_EIP_191", 191),
@@ -35,7 +54,9 @@ class ReflectionServices:
     def __init__(self, app: ChainApplication) -> None:
         self._app = app
         self._registry = app.registry
-        self._interfaces = interfaces(app.registry)
+        known = interfaces(app.registry).implementations
+        retired = [name.replace("{ns}", app.identity.namespace) for name in _RETIRED]
+        self._implementations = {**known, MSG: sorted({*known[MSG], *retired})}
 
     def handlers(self) -> dict[str, Callable[[Context, Any], Any]]:
         v1beta1, v2alpha1 = f"/{_V1BETA1}ReflectionService/", f"/{_V2ALPHA1}ReflectionService/"
@@ -56,13 +77,13 @@ class ReflectionServices:
         return self._registry.new(name, **fields)
 
     def all_interfaces(self, ctx: Context, request: Any) -> Any:
-        names = sorted(self._interfaces.implementations.keys() - _UNREGISTERED)
+        names = sorted(self._implementations.keys() - _UNREGISTERED)
         return self._new(_V1BETA1 + "ListAllInterfacesResponse", interface_names=names)
 
     def implementations(self, ctx: Context, request: Any) -> Any:
         if not request.interface_name:
             raise StatusError(Status.INVALID_ARGUMENT, "invalid interface name")
-        found = self._interfaces.implementations.get(request.interface_name, ())
+        found = self._implementations.get(request.interface_name, ())
         return self._new(_V1BETA1 + "ListImplementationsResponse", implementation_message_names=sorted(found))
 
     def authn(self, ctx: Context, request: Any) -> Any:
@@ -80,7 +101,7 @@ class ReflectionServices:
                     {"fullname": url.removeprefix("/"), "type_url": url} for url in sorted(urls)
                 ],
             }
-            for interface, urls in sorted(self._interfaces.implementations.items())
+            for interface, urls in sorted(self._implementations.items())
         ]
         return self._new(_V2ALPHA1 + "GetCodecDescriptorResponse", codec={"interfaces": listed})
 
@@ -100,7 +121,7 @@ class ReflectionServices:
         return self._new(_V2ALPHA1 + "GetQueryServicesDescriptorResponse", queries={"query_services": listed})
 
     def transactions(self, ctx: Context, request: Any) -> Any:
-        messages = [{"msg_type_url": url} for url in sorted(self._interfaces.implementations[MSG])]
+        messages = [{"msg_type_url": url} for url in sorted(self._implementations[MSG])]
         tx = {"fullname": "cosmos.tx.v1beta1.Tx", "msgs": messages}
         return self._new(_V2ALPHA1 + "GetTxDescriptorResponse", tx=tx)
 
