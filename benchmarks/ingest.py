@@ -176,9 +176,8 @@ async def growth(bench: Bench, count: int) -> bool:
     ratio, worked = late[0] / early[0], late[1] / early[1]
     show(f"a block at {small:,} blocks", f"{early[0]:.2f} ms", f"CPU {early[1]:.2f} ms, indexer and PostgreSQL")
     show(f"a block at {count:,} blocks", f"{late[0]:.2f} ms", f"CPU {late[1]:.2f} ms, {rows:,.0f} rows")
-    # A machine that does other things stretches the wall time; the work itself does not lie.
     good = show(
-        "growth with 100 times the rows", f"{ratio:.2f} x", f"aim 1.20, CPU {worked:.2f} x", min(ratio, worked) < 1.2
+        "growth with 100 times the rows", f"{ratio:.2f} x", f"aim 1.20, CPU {worked:.2f} x", max(ratio, worked) < 1.2
     )
     settled = [mark for mark in marks if mark.height >= count // 4]
     first, last = settled[0], settled[-1]
