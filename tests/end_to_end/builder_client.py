@@ -12,7 +12,7 @@ from urllib.parse import quote
 from urllib.request import Request, urlopen
 
 import msgspec
-from tests.end_to_end.conftest import Stack
+from tests.end_to_end.conftest import PATIENCE, Stack
 
 from leasehold.chain.json_codec import json_codec
 from leasehold.chain.wallet import Wallet
@@ -34,7 +34,7 @@ FEE, GAS = 200_000, 20_000_000
 def ask(url: str, body: Any = None) -> tuple[int, Any]:
     data = None if body is None else json.dumps(body).encode()
     try:
-        with urlopen(Request(url, data, {"Content-Type": "application/json"}), timeout=30) as answer:
+        with urlopen(Request(url, data, {"Content-Type": "application/json"}), timeout=PATIENCE) as answer:
             return answer.status, json.loads(answer.read())
     except HTTPError as refusal:
         with refusal:
@@ -112,14 +112,14 @@ class Client:
         return result
 
 
-def until(look: Callable[[], Any], seconds: float = 60) -> Any:
+def until(look: Callable[[], Any], seconds: float = PATIENCE, pause: float = 0.2) -> Any:
     """What a look finds as soon as it finds something."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         found = look()
         if found:
             return found
-        time.sleep(0.2)
+        time.sleep(pause)
     raise AssertionError("it did not happen in time")
 
 
@@ -139,7 +139,9 @@ def sent(method: str, url: str, body: Any = None) -> tuple[int, str]:
     """Status and text of an answer."""
     data = None if body is None else json.dumps(body).encode()
     try:
-        with urlopen(Request(url, data, {"Content-Type": "application/json"}, method=method), timeout=30) as reply:
+        with urlopen(
+            Request(url, data, {"Content-Type": "application/json"}, method=method), timeout=PATIENCE
+        ) as reply:
             return reply.status, reply.read().decode()
     except HTTPError as refusal:
         with refusal:

@@ -157,10 +157,16 @@ def proposed(client: Client) -> str:
         "summary": "nothing happens",
         "expedited": False,
     }
-    client.signed({"messages": [proposal], "memo": ""})
-    newest = client.lcd("/cosmos/gov/v1/proposals?pagination.reverse=true&pagination.limit=1")["proposals"][0]
-    assert newest["status"] == "PROPOSAL_STATUS_VOTING_PERIOD"
-    return str(newest["id"])
+    result = client.signed({"messages": [proposal], "memo": ""})
+    # Others propose too, so the newest need not be ours.
+    (number,) = {
+        one["value"]
+        for event in result["events"]
+        for one in event["attributes"]
+        if event["type"] == "submit_proposal" and one["key"] == "proposal_id"
+    }
+    assert client.lcd(f"/cosmos/gov/v1/proposals/{number}")["proposal"]["status"] == "PROPOSAL_STATUS_VOTING_PERIOD"
+    return str(number)
 
 
 def cast(client: Client, number: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import re
 import signal
 import socket
@@ -10,9 +12,11 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +24,11 @@ PORTS = {
     "rpc": 26657, "lcd": 1317, "grpc": 9090, "control": 26659, "app_api": 8080, "data_api": 8081,
     "supply_api": 8082, "upstreams": 8083, "indexer": 8084,
 }  # fmt: skip
+# Nothing here is about speed: a machine that is slow and busy with other things gets there too.
+PATIENCE = 300.0
+# Below the ports that the system gives to outgoing connections, any of which could take a free one before the stack
+# has it.
+_LOWEST, _SPAN = 10_000, 22_000
 
 
 class Stack:
@@ -50,7 +59,7 @@ class Stack:
     def url(self, service: str) -> str:
         return f"http://127.0.0.1:{self.ports[service]}"
 
-    def wait_for(self, pattern: str, seconds: float = 90, *, times: int = 1) -> None:
+    def wait_for(self, pattern: str, seconds: float = PATIENCE, *, times: int = 1) -> None:
         """Wait until the stack has printed a line that matches, so many times."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -60,6 +69,23 @@ class Stack:
                 break
             time.sleep(0.05)
         raise AssertionError(f"no line like {pattern!r}:\n{''.join(self.lines)}\n{self.logs()}")
+
+    def wait_until_warm(self) -> None:
+        """Wait until the application API has everything it shows: a service is ready as soon as it listens."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            found = self._health()
+            if found is not None and found["cache"]["status"] == "healthy" and found["status"] == "healthy":
+                return
+            assert time.monotonic() < deadline, f"the application API is cold: {found}\n{self.logs()}"
+            time.sleep(0.2)
+
+    def _health(self) -> Any:
+        try:
+            with urllib.request.urlopen(f"{self.url('app_api')}/api/health/detailed", timeout=60) as answer:
+                return json.load(answer)
+        except OSError:
+            return None
 
     def logs(self) -> str:
         """The end of every service's log."""
@@ -82,21 +108,24 @@ class Stack:
         """Ask the stack to stop; its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        code = self.process.wait(60)
-        self._reader.join(5)
+        code = self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
         if self.process.stdout is not None:
             self.process.stdout.close()
         return code
 
 
 def _free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+    found: set[int] = set()
+    while len(found) < count:
+        port = _LOWEST + random.SystemRandom().randrange(_SPAN)
+        with closing(socket.socket()) as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        found.add(port)
+    return list(found)
 
 
 @contextmanager

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import aiohttp
 
+# However slow the machine is.
+MOST_SECONDS = 600.0
+Complete = Callable[[list[dict[str, Any]]], bool]
 
-async def _messages(socket: aiohttp.ClientWebSocketResponse, done: asyncio.Event) -> list[dict[str, Any]]:
-    """Everything that comes until something is done, and a moment longer."""
-    found = []
+
+async def _messages(
+    socket: aiohttp.ClientWebSocketResponse, acting: asyncio.Task[None], complete: Complete
+) -> list[dict[str, Any]]:
+    """Everything that comes until something is done and all of it was told, and a moment longer."""
+    found: list[dict[str, Any]] = []
     quiet = 0
-    while quiet < 3:
-        try:
-            found.append(json.loads((await asyncio.wait_for(socket.receive(), 1.0)).data))
-        except TimeoutError:
-            quiet += done.is_set()
+    async with asyncio.timeout(MOST_SECONDS):
+        while quiet < 2:
+            try:
+                found.append(json.loads((await asyncio.wait_for(socket.receive(), 1.0)).data))
+            except TimeoutError:
+                quiet += acting.done() and (acting.exception() is not None or complete(found))
     return found
 
 
 async def _until(socket: aiohttp.ClientWebSocketResponse, kind: str, count: int) -> list[dict[str, Any]]:
     """Everything up to so many messages of a type."""
     found: list[dict[str, Any]] = []
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(MOST_SECONDS):
         while sum(one["type"] == kind for one in found) < count:
             found.append(json.loads(await socket.receive_str()))
     return found
@@ -44,9 +52,10 @@ def events(messages: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 
 async def observed(
-    url: str, owners: list[str], done: asyncio.Event
+    url: str, owners: list[str], act: Callable[[], None], complete: Complete
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Live pushes of some owners until something is done, and the same span replayed on another connection."""
+    """Live pushes of some owners while something is done and until it is told, and the same span replayed on another
+    connection."""
     topics = [(topic, owner) for owner in owners for topic in ("leases", "balances")]
     async with aiohttp.ClientSession() as session:
         async with session.ws_connect(f"{url}/ws") as socket:
@@ -54,7 +63,9 @@ async def observed(
                 await socket.send_str(json.dumps({"type": "subscribe", "topic": topic, "address": owner}))
             start = await _until(socket, "snapshot", len(topics))
             places = {(one["topic"], one["key"]): one["seq"] for one in start if one["type"] == "snapshot"}
-            live = start + await _messages(socket, done)
+            acting = asyncio.create_task(asyncio.to_thread(act))
+            live = start + await _messages(socket, acting, complete)
+            await acting
         async with session.ws_connect(f"{url}/ws") as socket:
             for (topic, owner), seq in places.items():
                 await socket.send_str(json.dumps({"type": "resume", "topic": topic, "address": owner, "seq": seq}))

@@ -7,14 +7,16 @@ import time
 import urllib.parse
 import urllib.request
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeVar
+
+from tests.end_to_end.conftest import PATIENCE
 
 T = TypeVar("T")
 # Texts of figures are the shortest decimals that a double can't tell from the exact value.
 TOLERANCE = Fraction(1, 10**12)
-TRIES = 5
 
 
 class Chain:
@@ -26,7 +28,9 @@ class Chain:
 
     def get(self, path: str) -> Any:
         headers = {"x-cosmos-block-height": str(self.height)}
-        with urllib.request.urlopen(urllib.request.Request(self.base + path, headers=headers), timeout=10) as answer:
+        with urllib.request.urlopen(
+            urllib.request.Request(self.base + path, headers=headers), timeout=PATIENCE
+        ) as answer:
             return json.loads(answer.read())
 
     def smart(self, contract: str, query: Any) -> Any:
@@ -36,11 +40,11 @@ class Chain:
 
 def fetched(url: str) -> tuple[dict[str, str], Any]:
     """Headers and JSON of an answer."""
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:
         return {name.lower(): value for name, value in answer.headers.items()}, json.loads(answer.read())
 
 
-def eventually(condition: Callable[[], T], seconds: float = 60) -> T:
+def eventually(condition: Callable[[], T], seconds: float = PATIENCE) -> T:
     """The first true value of a condition."""
     deadline = time.monotonic() + seconds
     while True:
@@ -54,28 +58,34 @@ def eventually(condition: Callable[[], T], seconds: float = 60) -> T:
         time.sleep(0.2)
 
 
-def in_one_block(app: str, ask: Callable[[], T]) -> tuple[int, T]:
-    """An answer and the block it is of: the application API knew no other before, and the chain had no other after."""
+@contextmanager
+def still(control: str) -> Iterator[None]:
+    """No block is sealed meanwhile, so that whatever follows the chain catches up with it, however slow it is."""
 
-    def asked() -> tuple[int, T] | None:
-        before = fetched(f"{app}/api/prices")[0]["x-block-height"]
-        answer = ask()
-        after = fetched(f"{app}/api/node/status")[1]["latest_block_height"]
-        return (int(before), answer) if before == after else None
+    def tell(word: str) -> None:
+        headers = {"Content-Type": "application/json"}
+        asked = urllib.request.Request(f"{control}/control/{word}", b"{}", headers)
+        urllib.request.urlopen(asked, timeout=PATIENCE).close()
 
-    return eventually(asked)  # type: ignore[return-value]
+    tell("pause")
+    try:
+        yield
+    finally:
+        tell("resume")
 
 
-def agree(app: str, lcd: str, ask: Callable[[], T], check: Callable[[Chain, T], None]) -> None:
-    """Hold an answer against the chain of its block; a slow machine may need another try, a wrong answer fails all."""
-    for left in reversed(range(TRIES)):
-        height, answer = in_one_block(app, ask)
+def agree(lcd: str, ask: Callable[[], T], check: Callable[[Chain, T], None]) -> None:
+    """Hold an answer against the newest block of a chain that is still: it soon agrees, or never does."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
         try:
-            check(Chain(lcd, height), answer)
+            latest = fetched(f"{lcd}/cosmos/base/tendermint/v1beta1/blocks/latest")[1]
+            check(Chain(lcd, int(latest["block"]["header"]["height"])), ask())
             return
-        except AssertionError:
-            if not left:
+        except (AssertionError, OSError):
+            if time.monotonic() > deadline:
                 raise
+            time.sleep(0.2)
 
 
 def ratio(price: Any) -> Fraction:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.end_to_end.conftest import PATIENCE
 
 from leasehold.cli.main import cli
 from leasehold.core.errors import LeaseholdError
@@ -59,7 +60,7 @@ def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
             yield int(ready[2])
         finally:
             process.terminate()
-            assert process.wait(20) == 0
+            assert process.wait(PATIENCE) == 0
 
 
 def run(port: int, command: str) -> Result:

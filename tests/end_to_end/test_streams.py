@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from typing import Any
 
 from tests.end_to_end import test_builders as builders
 from tests.end_to_end.live_streams import events, observed
@@ -11,21 +11,16 @@ market = builders.market
 alice = builders.alice
 
 
+def _over(messages: list[dict[str, Any]]) -> bool:
+    """Whether a lease was told to be closed."""
+    return any(one["type"] == "lease_update" and one["lease"]["status"] == "closed" for one in messages)
+
+
 async def test_a_lease_is_followed_from_its_opening_to_its_end(alice: builders.Client) -> None:
     """Every step of a lease and every change of its owner's balances is pushed once, in order; a replay on another
     connection says exactly the same."""
     url = alice.stack.url("app_api")
-    done = asyncio.Event()
-
-    async def act() -> None:
-        try:
-            await asyncio.to_thread(builders.lease_life, alice)
-        finally:
-            done.set()
-
-    acting = asyncio.create_task(act())
-    live, replayed = await observed(url, [alice.address], done)
-    await acting
+    live, replayed = await observed(url, [alice.address], lambda: builders.lease_life(alice), _over)
     seen, again = events(live), events(replayed)
     for kind in (5, 2):
         # Leases and balances are streams of their own: each is in order.
