@@ -94,6 +94,10 @@ class SupplyDesk:
                 wait = _RETRY_SECONDS[min(failures, len(_RETRY_SECONDS) - 1)]
                 failures += 1
                 _log.warning("supply figures not refreshed", error=str(error), retry_seconds=wait)
+            except Exception as error:  # noqa: BLE001 - what a node may say that nobody foresaw must not end it for good
+                wait = _RETRY_SECONDS[-1]
+                failures += 1
+                _log.error("supply figures not refreshed", error=repr(error), retry_seconds=wait)
             await sleep(wait)
 
 
@@ -137,7 +141,23 @@ def supply_api(settings: Settings, desk: SupplyDesk) -> Registry:
 
 
 def _wants_json(request: Request[SupplyParams, None]) -> bool:
-    return "application/json" in request.headers.get("accept", "")
+    """Whether JSON is preferred: whoever takes text as gladly, as many clients do that name both, gets the figure."""
+    accepted = request.headers.get("accept", "*/*")
+    return weight(accepted, "application/json") > weight(accepted, "text/plain")
+
+
+def weight(accepted: str, kind: str) -> float:
+    """How welcome a media type is by an Accept header, from 0 to 1; its most specific range decides."""
+    ranges = (kind, kind.partition("/")[0] + "/*", "*/*")
+    found: dict[str, float] = {}
+    for part in accepted.lower().split(","):
+        name, *parameters = (piece.strip() for piece in part.split(";"))
+        given = next((one.removeprefix("q=") for one in parameters if one.startswith("q=")), "1")
+        try:
+            found[name] = min(1.0, max(0.0, float(given)))
+        except ValueError:
+            found[name] = 0.0
+    return next((found[one] for one in ranges if one in found), 0.0)
 
 
 def _text(text: str) -> Reply:

@@ -101,6 +101,49 @@ async def test_summary_breakdown_and_head(client: aiohttp.ClientSession, desk: S
         assert response.headers["content-length"] == "9"
 
 
+@pytest.mark.parametrize(
+    ("accepted", "kind"),
+    [
+        ("application/json", "application/json"),
+        ("application/json, text/html;q=0.9", "application/json"),
+        ("text/plain;q=0.5, application/json", "application/json"),
+        ("*/*", "text/plain"),
+        ("application/json, text/plain, */*", "text/plain"),
+        ("text/html, application/xhtml+xml, */*;q=0.8", "text/plain"),
+        ("application/json;q=0, */*", "text/plain"),
+        ("application/json;q=none", "text/plain"),
+    ],
+)
+async def test_whoever_takes_text_as_gladly_gets_the_figure(
+    client: aiohttp.ClientSession, desk: SupplyDesk, accepted: str, kind: str
+) -> None:
+    """Only who prefers JSON gets the breakdown: HTTP clients that name everything still read a number."""
+    await desk.refresh(Reader())  # type: ignore[arg-type]
+    assert (await _get(client, "/?type=total", Accept=accepted))[1].split(";")[0] == kind
+
+
+async def test_a_surprise_does_not_end_the_refreshing() -> None:
+    """An answer of the node that nobody foresaw is told and asked for again."""
+    desk = SupplyDesk(refresh_seconds=60)
+    waits: list[float] = []
+
+    class Surprising(Reader):
+        async def read(self) -> Figures:
+            if not waits:
+                raise ValueError("no such kind of account")
+            return await super().read()
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 2:
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await desk.keep(Surprising(), sleep)  # type: ignore[arg-type]
+    assert waits == [30, 60]
+    assert desk.figures is FIGURES
+
+
 async def test_figures_are_refreshed_before_they_expire_and_soon_after_a_failure() -> None:
     """The next read is due before an answer's hour is over; a failed one is repeated within seconds, ever slower."""
     settings = Settings()
