@@ -7,19 +7,30 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.browser.chromium import HERE, WEB, find_chromium, find_node
-from tests.end_to_end.conftest import Stack
+from tests.end_to_end.builder_client import ask, until
+from tests.end_to_end.conftest import PATIENCE, Stack, living
 
 from leasehold.app_api import site
 
 # As many scripts at a time as a small machine takes without making any of them wait long.
 TOGETHER = 3
-# Long enough for a machine that is busy with other things.
-SECONDS = 300.0
+# Long enough for a machine that is slow and busy with other things.
+SECONDS = 1200.0
+
+# What pages ask of the index through the application API; a refusal would be an error in their consoles.
+SHOWN = (
+    "/api/etl/pools",
+    "/api/etl/lease-markets",
+    "/api/etl/leases-monthly",
+    "/api/etl/unrealized-pnl",
+    "/api/governance/apr",
+    "/api/governance/proposals",
+    "/api/staking/params",
+)
 
 Drive = Callable[..., "Future[Any]"]
 
@@ -49,13 +60,12 @@ def stack(tmp_path_factory: pytest.TempPathFactory, chromium: str, node: str) ->
     """One stack for all browser tests, its market moving."""
     if not site.files():
         pytest.skip("the web application is not built: run `make web` first")
-    running = Stack(tmp_path_factory.mktemp("browser"), "devnet.market=true", "devnet.history_days=1")
-    try:
-        running.wait_for("all ready")
+    with living(tmp_path_factory.mktemp("browser"), "devnet.market=true", "devnet.history_days=1") as running:
+        running.wait_until_warm()
+        # What pages show of the index is there as soon as it has read the chain's day.
+        until(lambda: ask(f"{running.url('indexer')}/ready")[0] == 200)
+        until(lambda: all(ask(running.url("app_api") + path)[0] == 200 for path in SHOWN))
         yield running
-    finally:
-        if running.process.poll() is None:
-            running.stop()
 
 
 @pytest.fixture(scope="session")
@@ -74,7 +84,7 @@ def browser(chromium: str, node: str) -> Iterator[str]:
         yield server.stdout.readline().strip()
     finally:
         server.stdin.close()
-        server.wait(20)
+        server.wait(PATIENCE)
         server.stdout.close()
 
 
@@ -97,11 +107,3 @@ def drive(stack: Stack, browser: str, node: str) -> Iterator[Drive]:
 
     with ThreadPoolExecutor(TOGETHER) as pool:
         yield lambda script, seconds=SECONDS, **given: pool.submit(run, script, given, seconds)
-
-
-def service_pid(stack: Stack, name: str) -> int:
-    """The process that runs one of the stack's services."""
-    for pid in stack.children():
-        if name.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
-            return pid
-    raise AssertionError(f"the stack runs no {name}")

@@ -19,7 +19,7 @@ from urllib.request import urlopen
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from tests.browser.conftest import Drive, service_pid
+from tests.browser.conftest import Drive
 from tests.end_to_end.conftest import Stack
 
 import leasehold
@@ -27,6 +27,8 @@ import leasehold
 pytestmark = pytest.mark.browser
 FIRST_LOAD_BYTES = 200_000
 INTERACTIVE_MS = 2_000
+# The piece of work that tells the pace of a machine, on one of today's laptops or servers that is idle.
+USUAL_PACE_MS = 60
 PROTOCOL = "OSMOSIS-OSMOSIS-USDC_NOBLE"
 EXECUTE = "/cosmwasm.wasm.v1.MsgExecuteContract"
 DELEGATE = "/cosmos.staking.v1beta1.MsgDelegate"
@@ -80,11 +82,15 @@ def _number(text: str) -> float:
 
 def test_the_first_load_is_light_and_soon_usable(first_load: Finding) -> None:
     """The first load is under 200 KB on the wire and usable within two seconds; signing is not part of it."""
-    print(f"first load: {first_load['bytes']:,} bytes, usable after {first_load['interactive']} ms")
+    # Two seconds of a machine that has nothing else to do; a slower or busier one is given as much more time as it
+    # needs for other work.
+    load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    slowness = max(1.0, first_load["pace"] / USUAL_PACE_MS) * max(1.0, load)
+    print(
+        f"first load: {first_load['bytes']:,} bytes, usable after {first_load['interactive']} ms, {slowness:.1f}× slow"
+    )
     assert 0 < first_load["bytes"] < FIRST_LOAD_BYTES, first_load
-    # A time says something about the page only where the machine has time for it.
-    if os.getloadavg()[0] <= 2 * (os.cpu_count() or 1):
-        assert first_load["interactive"] < INTERACTIVE_MS, first_load
+    assert first_load["interactive"] < INTERACTIVE_MS * slowness, first_load
     assert not [name for name in first_load["files"] if "signing" in name]
 
 
@@ -92,6 +98,8 @@ def test_a_lease_is_opened_repaid_and_closed(started: dict[str, Future[Any]]) ->
     """The test wallet opens a lease, repays and closes a part, sets a stop loss and closes it; all is shown first."""
     seen = started["lease"].result()
     assert "You borrow" in seen["quote"]
+    # A leaser that lends up to 60 % of what a lease is worth lends 1.5 times the down payment.
+    assert seen["most"] == "1500"
     steps = [seen[step] for step in ("opened", "repaid", "parted", "policy", "closed")]
     assert {step["message"]["@type"] for step in steps} == {EXECUTE}
     assert [next(iter(step["message"]["msg"])) for step in steps] == [
@@ -213,7 +221,7 @@ def test_prices_move_and_the_page_survives_a_restart(
     """Prices change without a reload; when the service dies the last ones stay, and they move again when it is back."""
     for running in started.values():
         running.exception()
-    pid = str(service_pid(stack, "app-api"))
+    pid = str(stack.pid_of("app-api"))
     seen = drive("live.mjs", CONTROL=stack.url("control"), APP_API_PID=pid).result()
     assert seen["first"] != seen["moved"]
     assert seen["kept"]

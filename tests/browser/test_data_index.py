@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.browser.chromium import HERE, WEB
+from tests.browser.conftest import SECONDS
 from tests.unit.data_api.served_history import SEED, Client, History, Scenario, index, own_database, served
 
 from leasehold.core.clock import ManualClock
@@ -38,7 +39,7 @@ def test_the_page_searches_tries_and_copies(api: Client, browser: str, node: str
         env={**os.environ, "BROWSER": browser, "WEB": str(WEB), "BASE": base},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2500:]

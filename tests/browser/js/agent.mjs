@@ -24,6 +24,7 @@ await find(async (browser) => {
   const dialog = true;
   await page.keyboard.press("Escape");
   await opening;
+  await page.waitForSelector("dialog", { state: "detached" });
   const chosen = page.evaluate(() => globalThis.tools.connect_wallet.execute({ mechanism: "keplr" }));
   await page.click("dialog button:has-text('dave')");
   const connected = await chosen;

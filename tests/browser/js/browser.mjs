@@ -4,6 +4,8 @@ import { createRequire } from "node:module";
 export const require = createRequire(`${process.env.WEB}/package.json`);
 const { chromium } = require("playwright-core");
 export const base = process.env.BASE;
+// Nothing here is about speed: a machine that is slow and busy with other things gets there too.
+export const PATIENCE_MS = 240_000;
 export const PAGES = ["/", "/assets", "/account", "/leases", "/earn", "/swap", "/stake", "/governance", "/stats", "/chain"];
 
 /** Run one finding in contexts of its own of the shared browser, and print it. */
@@ -18,10 +20,11 @@ export async function find(work) {
 
 /** A page, and the list its errors go to; `wallet` is an account that was connected on an earlier visit. */
 export async function open(browser, { width = 1200, theme = "light", wallet = null, ...more } = {}) {
-  const context = await browser.newContext({ viewport: { width, height: 850 }, colorScheme: theme, locale: "en-US", ...more });
+  // Without motion nothing is ever looked at half faded in.
+  const context = await browser.newContext({ viewport: { width, height: 850 }, colorScheme: theme, reducedMotion: "reduce", locale: "en-US", ...more });
   if (wallet) await context.addInitScript((kept) => localStorage.setItem("wallet", JSON.stringify(kept)), wallet);
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(PATIENCE_MS);
   const errors = [];
   page.on("console", (message) => message.type() === "error" && errors.push(`${page.url()} ${message.text()} ${message.location().url}`));
   page.on("pageerror", (error) => errors.push(`${page.url()} ${error.message}`));
@@ -40,11 +43,19 @@ export async function visit(page, path) {
   if ((await ways.count()) === 0) await page.click(".tabs button");
   await ways.first().click();
   await page.waitForFunction((wanted) => location.pathname === wanted, path);
+  await page.waitForSelector("dialog.sheet", { state: "detached" });
+}
+
+/** Wait until a condition holds that is not the page's; each look may itself take a while. */
+export async function until(condition, what) {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 50))) if (await condition()) return;
+  throw new Error(`in vain: ${what}`);
 }
 
 export async function connect(page, name = "alice") {
   await page.click("button.connect");
   await page.click(`dialog button:has-text('${name}')`);
+  await page.waitForSelector("dialog", { state: "detached" });
   return page.getAttribute("[data-account]", "data-account");
 }
 
@@ -54,6 +65,7 @@ export async function approve(page) {
   const message = JSON.parse(await page.textContent("dialog pre"));
   await page.click("dialog [data-sign]");
   await page.click("dialog [data-done]");
+  await page.waitForSelector("dialog", { state: "detached" });
   return { words, message };
 }
 

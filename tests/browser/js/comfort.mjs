@@ -5,9 +5,12 @@ await find(async (browser) => {
   const { page, errors } = await open(browser);
   await page.goto(base);
   await settled(page);
+  // The languages come with the texts, after the page itself.
+  await page.waitForFunction(() => document.querySelectorAll("#language-side option").length > 1);
   const offered = await page.locator("#language-side option").allTextContents();
   await page.selectOption("#language-side", "de");
   await page.waitForSelector("html[lang=de]");
+  await page.waitForFunction(() => document.querySelector("main h1")?.textContent !== "Overview");
   const german = await page.textContent("main h1");
   // Words of the source language that are still on a page: in German, none of these sentences' words.
   const english = {};
@@ -43,6 +46,6 @@ await find(async (browser) => {
   const back = await page.waitForFunction(() => document.activeElement !== document.body && document.activeElement?.className).then((found) => found.jsonValue());
   await page.focus(".plot");
   await page.keyboard.press("ArrowLeft");
-  const tip = await page.textContent(".plot .tip");
+  const tip = await page.textContent(".plot .tip:not(:empty)");
   return { offered, german, english, dark, kept, light, first, inside, back, tip, errors };
 });

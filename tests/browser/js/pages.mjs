@@ -38,10 +38,13 @@ async function dialogs(page) {
   await page.waitForSelector("dialog .step");
   await inspect(page, "review");
   await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
   await page.click("[data-account]");
+  await page.waitForSelector("#wallet-menu:popover-open");
   await inspect(page, "wallet menu");
   await page.click("text=Disconnect");
   await page.click("button.connect");
+  await page.waitForSelector("dialog[open]:has-text('Connect a wallet')");
   await inspect(page, "wallet dialog");
 }
 

@@ -1,5 +1,5 @@
 // A subscription made on the account page, and messages delivered to the worker through the DevTools protocol.
-import { base, connect, find, open } from "./browser.mjs";
+import { base, connect, find, open, until } from "./browser.mjs";
 
 await find(async (browser) => {
   const { context, page, errors } = await open(browser);
@@ -27,6 +27,7 @@ await find(async (browser) => {
   await page.waitForSelector("[data-push=on]");
   await page.waitForFunction(() => navigator.serviceWorker.ready.then((one) => one.active?.state === "activated"));
   const options = await page.evaluate(() => globalThis.subscribedWith);
+  await until(() => registrations.length > 0, "a registration of the worker");
   const registrationId = registrations.at(-1).registrationId;
   const deliver = (data) => session.send("ServiceWorker.deliverPushMessage", { origin: base, registrationId, data });
   const position = "chain1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq";
@@ -34,7 +35,7 @@ await find(async (browser) => {
   await deliver(JSON.stringify({ type: "FullyLiquidated", data: { position } }));
   await deliver("no JSON at all");
   const notifications = () => page.evaluate(() => navigator.serviceWorker.ready.then((one) => one.getNotifications()).then((all) => all.map(({ title, body }) => ({ title, body }))));
-  for (const until = Date.now() + 60_000; Date.now() < until && (await notifications()).length < 3; ) await page.waitForTimeout(50);
+  await until(async () => (await notifications()).length >= 3, "three notifications");
   const shown = await notifications();
   // The service knows that this browser is subscribed, and says so when the page is loaded again.
   await page.reload();

@@ -21,7 +21,26 @@ async function load(browser) {
   return { interactive, complete, font, bytes: own.reduce((sum, [, size]) => sum + size, 0), files: Object.fromEntries(own) };
 }
 
+/** How long a fixed piece of work takes a page here and now, in milliseconds: the machine's pace. */
+async function pace(browser) {
+  const { context, page } = await open(browser);
+  const taken = await page.evaluate(() => {
+    const started = performance.now();
+    let sum = 0;
+    for (let index = 0; index < 30_000_000; index += 1) sum = (sum * 31 + index) | 0;
+    return sum === 0.5 ? 0 : performance.now() - started;
+  });
+  await context.close();
+  return taken;
+}
+
 await find(async (browser) => {
-  const loads = [await load(browser), await load(browser), await load(browser)];
-  return loads.sort((one, other) => one.interactive - other.interactive)[0];
+  const loads = [];
+  const paces = [await pace(browser)];
+  for (let turn = 0; turn < 3; turn += 1) {
+    loads.push(await load(browser));
+    paces.push(await pace(browser));
+  }
+  const soonest = loads.sort((one, other) => one.interactive - other.interactive)[0];
+  return { ...soonest, pace: Math.max(...paces) };
 });

@@ -90,6 +90,8 @@ export interface Lease {
   liquidation_price: string | null;
   opened_at: string | null;
   pnl: { amount: string; percent: string; pnl_positive: boolean } | null;
+  /** What an open lease is doing, by name; it takes no orders meanwhile. */
+  in_progress?: Record<string, unknown>;
   close_policy?: { stop_loss?: number | null; take_profit?: number | null };
 }
 export interface LeaseEvent {

@@ -1,7 +1,6 @@
 /** Opening a lease: market, down payment and leverage, quoted as they are typed. */
 import { useEffect, useState } from "preact/hooks";
-import { get, post } from "../api/client";
-import { explain } from "../api/explain";
+import { get } from "../api/client";
 import type { Protocol } from "../api/types";
 import { currencies, prices } from "../state/shared";
 import { keyed, Resource, useResource } from "../state/resource";
@@ -12,18 +11,10 @@ import { amountOf, baseUnits, percent, usd } from "../ui/format";
 import { Facts, Segments } from "../ui/parts";
 import { account } from "../wallet/wallet";
 import { Held } from "./earn";
+import { choices, mostLent, USUALLY_LENT, useQuote, type Asked } from "./lease-quote";
 
-interface Quote {
-  borrow_ticker: string;
-  borrow_amount: string;
-  annual_interest_rate: number;
-  estimated_liquidation_price: string | null;
-}
 type Listed = { currencies: { ticker: string; group?: string }[] };
 
-// The most a protocol lends per down payment, permille; the slider goes up to it.
-const MOST_LTD = 1500;
-const QUOTE_PAUSE_MS = 250;
 const listOf = (protocol: string) => keyed(`listed ${protocol}`, () => new Resource<Listed>(() => get(`/api/protocols/${protocol}/currencies`), 60_000));
 
 export function OpenDesk({ all, done }: { all: Protocol[]; done: () => void }) {
@@ -38,14 +29,24 @@ export function OpenDesk({ all, done }: { all: Protocol[]; done: () => void }) {
   const leased = list.filter((currency) => currency.group === "lease" || currency.group === undefined);
   const [asset, setAsset] = useState("");
   const [amount, setAmount] = useState("");
-  const [ltd, setLtd] = useState(MOST_LTD);
+  // What the person wants to borrow per down payment; until they say less, all that the protocol lends.
+  const [wanted, setWanted] = useState(Infinity);
   const chosen = leased.find((one) => one.ticker === asset)?.ticker ?? leased.find((one) => one.ticker === "ATOM")?.ticker ?? leased[0]?.ticker ?? "";
   const lpn = spec?.lpn ?? "";
   const currency = known?.[`${lpn}@${name}`];
   const decimals = currency?.decimal_digits ?? 6;
   const base = baseUnits(amount, decimals);
-  const body = { protocol: name, downpayment_ticker: lpn, downpayment_amount: base ?? "", lease_currency: chosen, ...(ltd < MOST_LTD ? { max_ltd: ltd } : {}) };
+  const [lent, setLent] = useState<Record<string, number>>({});
+  const most = lent[name] ?? USUALLY_LENT;
+  const loans = choices(most);
+  const place = loans.filter((one) => one <= wanted).length - 1;
+  const ltd = loans[place] ?? most;
+  const body: Asked = { protocol: name, downpayment_ticker: lpn, downpayment_amount: base ?? "", lease_currency: chosen, ...(ltd < most ? { max_ltd: ltd } : {}) };
   const { quote, problem, setProblem } = useQuote(body, base !== null && chosen !== "");
+  useEffect(() => {
+    const told = quote && mostLent(quote);
+    if (told) setLent((known) => ({ ...known, [quote.asked.protocol]: told }));
+  }, [quote]);
   const open = async (event: Event) => {
     event.preventDefault();
     setProblem(await build({ title: t("Lease {asset} with {amount} {currency} down", { asset: shortName(chosen), amount, currency: shortName(lpn) }), path: "/api/leases/open", body }, () => (setAmount(""), done())));
@@ -82,7 +83,7 @@ export function OpenDesk({ all, done }: { all: Protocol[]; done: () => void }) {
           <span>
             {t("Leverage")} <b class="number">{(1 + ltd / 1000).toFixed(2)}×</b>
           </span>
-          <input id="leverage" type="range" min={250} max={MOST_LTD} step={50} value={ltd} aria-valuetext={`${(1 + ltd / 1000).toFixed(2)}×`} onInput={(event) => setLtd(Number(event.currentTarget.value))} />
+          <input id="leverage" type="range" min={0} max={loans.length - 1} step={1} value={place} data-most={most} aria-valuetext={`${(1 + ltd / 1000).toFixed(2)}×`} onInput={(event) => setWanted(chosenLoan(loans, Number(event.currentTarget.value)))} />
         </label>
       </div>
       <div class="desk">
@@ -104,25 +105,7 @@ export function OpenDesk({ all, done }: { all: Protocol[]; done: () => void }) {
   );
 }
 
-/** The quote of what is typed, a moment after the last key; the last one stays while a new one is on its way. */
-function useQuote(body: Record<string, unknown>, ready: boolean) {
-  const [quote, setQuote] = useState<Quote | null>(null);
-  const [problem, setProblem] = useState("");
-  const wanted = JSON.stringify(body);
-  useEffect(() => {
-    setProblem("");
-    if (!ready) return setQuote(null);
-    let stale = false;
-    const timer = setTimeout(() => {
-      post<Quote>("/api/leases/quote", body).then(
-        (found) => stale || setQuote(found),
-        (error: unknown) => stale || (setQuote(null), setProblem(explain(error))),
-      );
-    }, QUOTE_PAUSE_MS);
-    return () => {
-      stale = true;
-      clearTimeout(timer);
-    };
-  }, [wanted, ready]);
-  return { quote, problem, setProblem };
+/** The loan at a place of the slider; at its end all that there is, even if that becomes more. */
+function chosenLoan(loans: number[], place: number): number {
+  return place >= loans.length - 1 ? Infinity : (loans[place] ?? Infinity);
 }

@@ -21,6 +21,12 @@ const STATUSES: Record<string, [string, string]> = {
   closed: [mark("closed"), ""],
   liquidated: [mark("liquidated"), "bad"],
 };
+/** What an open lease may be doing; until it is done, the contract refuses everything else. */
+const ACTIVITIES: Record<string, string> = {
+  repayment: mark("repaying"),
+  close: mark("selling"),
+  liquidation: mark("being liquidated"),
+};
 const EVENTS: Record<string, string> = {
   open: mark("Opened"),
   repay: mark("Repaid"),
@@ -60,7 +66,8 @@ function One({ lease, done }: { lease: Lease; done: () => void }) {
   const watched = isShort ? spec.lpn : lease.amount.ticker;
   const price = Number(live?.[`${watched}@${lease.protocol}`]?.price_usd ?? NaN);
   const decimals = (ticker: string) => known?.[`${ticker}@${lease.protocol}`]?.decimal_digits ?? 6;
-  const [status, tone] = STATUSES[lease.status] ?? [lease.status.replace(/_/g, " "), ""];
+  const doing = ACTIVITIES[Object.keys(lease.in_progress ?? {})[0] ?? ""];
+  const [status, tone] = doing ? [doing, "warn"] : (STATUSES[lease.status] ?? [lease.status.replace(/_/g, " "), ""]);
   const lastRate = lease.interest?.annual_rate_percent;
   return (
     <section class="card lease" role="listitem" data-lease={lease.address} data-status={lease.status}>
@@ -73,7 +80,7 @@ function One({ lease, done }: { lease: Lease; done: () => void }) {
         </span>
       </header>
       <Figures kind="small">
-        <Figure label={t("Position")} value={`${amountOf(lease.amount.amount, decimals(lease.amount.ticker))} ${shortName(lease.amount.ticker)}`} note={usd(lease.amount.amount_usd)} />
+        <Figure label={t("Position")} value={<span data-position="">{`${amountOf(lease.amount.amount, decimals(lease.amount.ticker))} ${shortName(lease.amount.ticker)}`}</span>} note={usd(lease.amount.amount_usd)} />
         <Figure label={t("Debt")} value={<span data-debt="">{usd(lease.debt?.total_usd)}</span>} note={lease.debt && `${amountOf(lease.debt.total, decimals(lease.debt.ticker))} ${shortName(lease.debt.ticker)}`} />
         <Figure label={t("Interest a year")} value={percent(lastRate)} />
         <Figure label={t("Opened")} value={lease.opened_at ? when(lease.opened_at) : t("opening")} />
@@ -82,7 +89,7 @@ function One({ lease, done }: { lease: Lease; done: () => void }) {
       <div>
         <button class="second" aria-expanded={open} onClick={() => setOpen(!open)}>{t("Manage")}</button>
       </div>
-      {open && <Desk lease={lease} decimals={decimals} done={done} />}
+      {open && <Desk lease={lease} busy={doing !== undefined} decimals={decimals} done={done} />}
     </section>
   );
 }
@@ -109,14 +116,15 @@ function Health({ price, liquidation, isShort }: { price: number; liquidation: n
   );
 }
 
-function Desk({ lease, decimals, done }: { lease: Lease; decimals: (ticker: string) => number; done: () => void }) {
+function Desk({ lease, busy, decimals, done }: { lease: Lease; busy: boolean; decimals: (ticker: string) => number; done: () => void }) {
   const known = useResource(currencies).value?.currencies;
   const lease_address = lease.address;
   const debt = lease.debt?.ticker ?? "";
   const asset = lease.amount.ticker;
   return (
     <div class="actions">
-      {lease.status === "opened" && (
+      {busy && <p class="quiet" role="status">{t("The lease is busy. It takes orders again within a few blocks.")}</p>}
+      {lease.status === "opened" && !busy && (
         <>
           <div class="columns">
             <Held address={account.value?.address} denom={known?.[`${debt}@${lease.protocol}`]?.bank_symbol ?? ""}>

@@ -15,6 +15,9 @@ export class Resource<T> {
   private unlisten: (() => void) | undefined;
   private users = 0;
   private busy = false;
+  /** Whether somebody asked while a request was under way: what it brings may be older than what they know of. */
+  private again = false;
+  private puts = 0;
 
   constructor(
     private readonly load: () => Promise<T>,
@@ -28,11 +31,16 @@ export class Resource<T> {
   }
 
   async refresh(): Promise<void> {
-    if (this.busy) return;
+    if (this.busy) {
+      this.again = true;
+      return;
+    }
     this.busy = true;
+    const { puts } = this;
     try {
       const value = await this.load();
-      this.current.value = { value, loading: false };
+      // What was pushed meanwhile is newer than what was asked for before.
+      if (puts === this.puts) this.current.value = { value, loading: false };
     } catch (error) {
       const failure = error instanceof ApiError ? error : new ApiError(0, "ERROR", error instanceof Error ? error.message : String(error));
       const { value } = this.current.value;
@@ -40,10 +48,15 @@ export class Resource<T> {
     } finally {
       this.busy = false;
     }
+    if (this.again) {
+      this.again = false;
+      await this.refresh();
+    }
   }
 
   /** Put a value that came another way, a push for instance. */
   put(value: T): void {
+    this.puts += 1;
     this.current.value = { value, loading: false };
   }
 
@@ -51,7 +64,7 @@ export class Resource<T> {
     this.users += 1;
     if (this.users === 1) {
       void this.refresh();
-      this.timer = setInterval(() => void this.refresh(), this.everyMs);
+      this.timer = setInterval(() => this.busy || void this.refresh(), this.everyMs);
       this.unlisten = this.listen?.(this);
     }
     return () => {

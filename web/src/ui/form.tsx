@@ -12,7 +12,7 @@ import { amountOf, baseUnits, plain } from "./format";
 export interface Wanted {
   title: string;
   path: string;
-  body: Record<string, unknown>;
+  body: object;
 }
 
 /** Builds and opens the review; returns what went wrong, in words. */
