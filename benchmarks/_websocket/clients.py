@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks._websocket.processes import lines, say
 
-_HANDSHAKE = (
+HANDSHAKE = (
     b"GET /ws HTTP/1.1\r\nHost: bench\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
 )
@@ -18,11 +18,26 @@ _OFFER = b"Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\
 # What is compressed to less than this is no update; inflating all of it would measure the client.
 _SMALLEST_UPDATE = 150
 REST_SECONDS = 0.01
+PING = 0x89
 
 
-def _masked(text: bytes) -> bytes:
+def masked(text: bytes) -> bytes:
     """A client's text frame; a mask of zeros changes nothing."""
     return bytes((0x81, 0x80 | len(text))) + bytes(4) + text
+
+
+def pong(ping: bytes) -> bytes:
+    """The answer to a ping."""
+    return bytes((0x8A, 0x80 | len(ping) - 2)) + bytes(4) + ping[2:]
+
+
+def frame_size(data: bytes) -> int | None:
+    """Size of the first of a server's frames once it is whole."""
+    if len(data) < 2:
+        return None
+    size = data[1]
+    total = size + 2 if size < 126 else int.from_bytes(data[2:4], "big") + 4
+    return total if len(data) >= total else None
 
 
 class Client(asyncio.Protocol):
@@ -37,7 +52,7 @@ class Client(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
-        transport.write(_HANDSHAKE + (_OFFER if self._noted.offers else b"") + b"\r\n")
+        transport.write(HANDSHAKE + (_OFFER if self._noted.offers else b"") + b"\r\n")
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
@@ -48,16 +63,15 @@ class Client(asyncio.Protocol):
             self._noted.agreed += b"permessage-deflate" in head
             self._buffer = rest
             self._upgraded = True
-            self._transport.write(_masked(b'{"type":"subscribe","topic":"prices"}'))
-        while (size := self._frame()) is not None:
+            self._transport.write(masked(b'{"type":"subscribe","topic":"prices"}'))
+        while (size := frame_size(self._buffer)) is not None:
             self._take(self._buffer[:size])
             self._buffer = self._buffer[size:]
 
     def _take(self, frame: bytes) -> None:
         noted = self._noted
-        if frame[0] == 0x89:
-            pong = frame[2:]
-            self._transport.write(bytes((0x8A, 0x80 | len(pong))) + bytes(4) + pong)
+        if frame[0] == PING:
+            self._transport.write(pong(frame))
         elif frame[0] == 0xC1:
             if len(frame) < _SMALLEST_UPDATE:
                 noted.ready += 1
@@ -69,14 +83,6 @@ class Client(asyncio.Protocol):
             noted.size = len(frame)
         elif b'"snapshot"' in frame[:40]:
             noted.ready += 1
-
-    def _frame(self) -> int | None:
-        """Size of the first frame once it is whole."""
-        if len(self._buffer) < 2:
-            return None
-        size = self._buffer[1]
-        total = size + 2 if size < 126 else int.from_bytes(self._buffer[2:4], "big") + 4
-        return total if len(self._buffer) >= total else None
 
 
 class Noted:

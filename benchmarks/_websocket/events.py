@@ -12,13 +12,15 @@ import json
 import random
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-import aiohttp
 import psycopg
+from benchmarks._websocket.clients import HANDSHAKE, PING, frame_size, masked, pong
 from benchmarks._websocket.processes import Child, lines, say
 from tests.unit.app_api.conftest import CONTRACTS, LONG, served, settings_for
 from tests.unit.app_api.live.stage import MovingWorld
@@ -39,6 +41,9 @@ TOPICS = ("leases", "balances", "earn")
 # What one block changes: payments, repayments and deposits, each of somebody else.
 CHANGES = 8
 BLOCK_SECONDS = 0.25
+# Blocks that change something of every follower, and the time between them.
+CROWDED_BLOCKS = 5
+CROWDED_SECONDS = 1.0
 
 
 async def serve(database: str) -> None:
@@ -56,32 +61,60 @@ async def serve(database: str) -> None:
         async with serving(application(settings)) as running:
             say(running.url)
             async for _ in told:
-                pass
+                say({"cpu": time.process_time()})
 
 
-@dataclass
-class Follower:
-    """A client of one wallet."""
+class Follower(asyncio.Protocol):
+    """A client of one wallet; it notes when each frame has come, and reads it afterwards."""
 
-    address: str
-    lease: str = ""
-    ready: int = 0
-    heard: list[tuple[str, int, float]] = field(default_factory=list)
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.lease = ""
+        self.ready = 0
+        self.heard: list[tuple[float, bytes]] = []
+        self._buffer = b""
+        self._upgraded = False
 
-    async def follow(self, session: aiohttp.ClientSession, url: str) -> None:
-        async with session.ws_connect(f"{url}/ws") as socket:
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        transport.write(HANDSHAKE + b"\r\n")
+
+    def data_received(self, data: bytes) -> None:
+        now = time.monotonic()
+        self._buffer += data
+        if not self._upgraded:
+            _, found, rest = self._buffer.partition(b"\r\n\r\n")
+            if not found:
+                return
+            self._buffer, self._upgraded = rest, True
             for topic in TOPICS:
-                await socket.send_json({"type": "subscribe", "topic": topic, "address": self.address})
-            async for frame in socket:
-                message = json.loads(frame.data)
-                if message["type"] == "snapshot":
-                    self.ready += 1
-                elif message["type"] == "resync_required":
-                    # The service is not warm yet.
-                    await asyncio.sleep(0.5)
-                    await socket.send_json({"type": "subscribe", "topic": message["topic"], "address": self.address})
-                elif message["type"].endswith("_update") and not message.get("snapshot"):
-                    self.heard.append((message["type"], message["height"], time.monotonic()))
+                self._subscribe(topic)
+        while (size := frame_size(self._buffer)) is not None:
+            self._take(now, self._buffer[:size])
+            self._buffer = self._buffer[size:]
+
+    def _subscribe(self, topic: str) -> None:
+        asked = {"type": "subscribe", "topic": topic, "address": self.address}
+        self._transport.write(masked(json.dumps(asked).encode()))
+
+    def _take(self, now: float, frame: bytes) -> None:
+        if frame[0] == PING:
+            self._transport.write(pong(frame))
+        elif b'"snapshot"' in frame[:40]:
+            self.ready += 1
+        elif b'"resync_required"' in frame[:40]:
+            # The service is not warm yet.
+            topic = json.loads(frame[frame.index(b"{") :])["topic"]
+            asyncio.get_running_loop().call_later(0.5, self._subscribe, topic)
+        else:
+            self.heard.append((now, frame))
+
+    def pushes(self) -> Iterator[tuple[str, str, int, float]]:
+        """What came that no snapshot had: address, kind, height and when."""
+        for at, frame in self.heard:
+            message = json.loads(frame[frame.index(b"{") :])
+            if message["type"].endswith("_update") and not message.get("snapshot"):
+                yield self.address, message["type"], message["height"], at
 
 
 class Chain:
@@ -112,52 +145,71 @@ class Chain:
                 self.world.pay(one.address, self._amount + 1)
             else:
                 kind = "earn_update"
-                pool_address = CONTRACTS[LONG]["lpp"]
-                self.world.happen("wasm-lp-deposit", _contract_address=pool_address, **{"from": one.address})
+                pool = CONTRACTS[LONG]["lpp"]
+                self.world.put(("receipts", pool, one.address), {"amount": str(self._amount)})
+                self.world.happen("wasm-lp-deposit", _contract_address=pool, **{"from": one.address})
             self.changed.add((one.address, kind, height))
         self.sealed[height] = time.monotonic()
         return self.world.seal()
 
 
-async def drive(service: Child, blocks: int) -> dict[str, list[float]]:
-    """Seconds from a block to each push that it caused, of ordinary blocks and of ones that concern everybody."""
+@dataclass
+class Timed:
+    """Seconds from a block to each push that it caused, and processor seconds of a block."""
+
+    seconds: list[float]
+    service: float
+    others: float
+
+
+async def drive(service: Child, blocks: int) -> dict[str, Timed]:
+    """How it goes with ordinary blocks, and with ones that concern everybody."""
     followers = [Follower(encode("chain", number.to_bytes(20, "big"))) for number in range(1, SUBSCRIBERS + 1)]
     chain = Chain(followers)
+    loop = asyncio.get_running_loop()
     async with AsyncExitStack() as stack:
         base = await stack.enter_async_context(served(chain.world))
-        url = await asyncio.to_thread(service.ask, base)
-        session = await stack.enter_async_context(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)))
-        tasks = [asyncio.create_task(one.follow(session, str(url))) for one in followers]
+        url = urlsplit(str(await asyncio.to_thread(service.ask, base)))
+        transports = [
+            (await loop.create_connection(lambda one=one: one, url.hostname, url.port))[0]  # type: ignore[misc]
+            for one in followers
+        ]
         try:
             # The chain and the clients are not what is measured: no pause of theirs.
             gc.disable()
             await _until(lambda: all(one.ready == len(TOPICS) for one in followers))
-            found = {"ordinary": await _timed(chain, [CHANGES] * blocks)}
-            found["everybody"] = await _timed(chain, [SUBSCRIBERS])
+            found = {"ordinary": await _timed(service, chain, [CHANGES] * blocks)}
+            found["everybody"] = await _timed(service, chain, [SUBSCRIBERS] * CROWDED_BLOCKS)
         finally:
             gc.enable()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            for transport in transports:
+                transport.abort()
     return found
 
 
-async def _timed(chain: Chain, counts: list[int]) -> list[float]:
+async def _timed(service: Child, chain: Chain, counts: list[int]) -> Timed:
     chain.changed.clear()
+    for one in chain.followers:
+        one.heard.clear()
+    before, own = await asyncio.to_thread(service.ask, "cpu"), time.process_time()
+    pause = BLOCK_SECONDS if counts[0] < SUBSCRIBERS else CROWDED_SECONDS
     for count in counts:
-        await asyncio.sleep(BLOCK_SECONDS)
+        await asyncio.sleep(pause)
         chain.block(count)
-
-    def pushes() -> list[float]:
-        return [
-            at - chain.sealed[height]
-            for one in chain.followers
-            for kind, height, at in one.heard
-            if (one.address, kind, height) in chain.changed
-        ]
-
-    await _until(lambda: len(pushes()) >= len(chain.changed))
-    return pushes()
+    await _until(lambda: sum(len(one.heard) for one in chain.followers) >= len(chain.changed))
+    # More may come than was meant to: what was meant to is looked for in all of it.
+    await asyncio.sleep(CROWDED_SECONDS)
+    others = time.process_time() - own
+    spent = (await asyncio.to_thread(service.ask, "cpu"))["cpu"] - before["cpu"]
+    seconds = [
+        at - chain.sealed[height]
+        for one in chain.followers
+        for address, kind, height, at in one.pushes()
+        if (address, kind, height) in chain.changed
+    ]
+    if len(seconds) != len(chain.changed):
+        raise SystemExit(f"{len(chain.changed)} changes, {len(seconds)} pushes of them")
+    return Timed(seconds, spent / len(counts), others / len(counts))
 
 
 async def _until(condition: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Protocol
 
 NANOSECONDS = 1_000_000_000
@@ -76,8 +77,7 @@ def rfc3339(nanoseconds: int, *, digits: str = "trimmed") -> str:
     (protobuf JSON's form); `seconds` has no fraction.
     """
     seconds, rest = divmod(nanoseconds, NANOSECONDS)
-    head = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    head = head.zfill(19)
+    head = _second(seconds)
     if rest == 0 or digits == "seconds":
         return head + "Z"
     fraction = f"{rest:09d}"
@@ -89,6 +89,12 @@ def rfc3339(nanoseconds: int, *, digits: str = "trimmed") -> str:
     else:
         raise ValueError(f"unknown form {digits!r}")
     return f"{head}.{fraction}Z"
+
+
+@lru_cache(maxsize=256)
+def _second(seconds: int) -> str:
+    """A second without its zone; what is shown was mostly shown just before."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S").zfill(19)
 
 
 def parse_rfc3339(text: str) -> int:

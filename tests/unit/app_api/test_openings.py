@@ -98,6 +98,36 @@ async def test_a_dead_index_takes_nothing_away(index: Index, clock: Clock, kept:
     assert await kept.of(OWNER, IDLE) is None
 
 
+async def test_what_acted_in_a_crowd_is_asked_about_afterwards(index: Index, clock: Clock) -> None:
+    """A record is recalled without a question, which is asked when the index should have the act, and when it must."""
+    pauses: asyncio.Queue[float] = asyncio.Queue()
+    go_on = asyncio.Semaphore(0)
+
+    async def pause(seconds: float) -> None:
+        await pauses.put(seconds)
+        await go_on.acquire()
+
+    kept = Openings(index, clock.monotonic, pause)  # type: ignore[arg-type]
+    assert _number(await kept.recall(LEASE)) == "1"
+    clock.now = 100.0
+    assert _number(await kept.recall(LEASE)) == "1"
+    settling = asyncio.create_task(kept.settling())
+    asked = {}
+    for now in (101.0, 102.0, 110.0, 131.0, 200.0):
+        while await pauses.get() != module.SETTLED_SECONDS[0]:
+            go_on.release()
+        clock.now = now
+        go_on.release()
+        # The next rest means that this round is over.
+        while (seconds := await pauses.get()) != module.SETTLED_SECONDS[0]:
+            go_on.release()
+        pauses.put_nowait(seconds)
+        asked[now] = index.asked
+    settling.cancel()
+    assert asked == {101.0: 1, 102.0: 2, 110.0: 2, 131.0: 3, 200.0: 3}
+    assert _number(await kept.recall(LEASE)) == "3"
+
+
 async def test_memory_is_bounded(kept: Openings, monkeypatch: pytest.MonkeyPatch) -> None:
     """The leases nobody asked about for longest are forgotten first."""
     monkeypatch.setattr(module, "MOST_LEASES", 3)

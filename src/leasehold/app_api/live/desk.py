@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable
+from dataclasses import dataclass
 
+from leasehold.app_api.live.holdings import Holdings
 from leasehold.app_api.live.journal import Journal, Notes
 from leasehold.app_api.live.sequence import Gone, Passage, height_of, last_of
 from leasehold.app_api.live.topics import BALANCES, EARN, LEASES, PRICES, Key
 from leasehold.app_api.live.trackers import Trackers
 from leasehold.app_api.live.views import Moment, Views, utc
+from leasehold.app_api.upstreams.bulk import Question
 from leasehold.core.errors import NotReady
 from leasehold.serving.frames import Item
 
@@ -21,15 +23,26 @@ REPLAY_BLOCKS = 20
 MOST_AHEAD = 100
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block and the one before it; `crowded` where it touches so many streams that what they show is read together
+    beforehand, and the index is not asked about each lease."""
+
+    notes: Notes
+    moment: Moment
+    before: Moment
+    crowded: bool
+
+
 class Desk:
-    """Answers for streams; remembers which leases the followed owners have."""
+    """Answers for streams."""
 
     def __init__(self, views: Views, journal: Journal, trackers: Trackers) -> None:
         self.views = views
         self.journal = journal
         self.trackers = trackers
         self.prices: Item | None = None
-        self.owned: dict[str, set[str]] = {}
+        self.holdings = Holdings(journal, self._listed, views.leasers)
         self.positions: dict[str, list[tuple[str, str]]] = {}
         self._made: OrderedDict[tuple[Key, int], list[Item]] = OrderedDict()
 
@@ -39,6 +52,13 @@ class Desk:
 
     def moment(self, notes: Notes) -> Moment:
         return self.views.moment(notes.height, notes.time_ns)
+
+    def block(self, notes: Notes, *, crowded: bool = False) -> Block:
+        """A block to look at, with the one before."""
+        return Block(notes, self.moment(notes), self.views.moment(notes.height - 1, 0), crowded)
+
+    async def _listed(self, owner: str, height: int) -> dict[str, str]:
+        return await self.views.owned(self.views.moment(max(1, height), 0), owner)
 
     async def check(self, key: Key) -> None:
         await self.trackers.check(key)
@@ -63,7 +83,7 @@ class Desk:
 
     async def _state(self, key: Key, moment: Moment) -> list[Item]:
         if key.topic == LEASES:
-            self._know(key.name, await self.views.owned(moment, key.name))
+            self.holdings.saw(key.name, moment.height, await self.views.owned(moment, key.name))
             return await self.views.all_leases(moment, key.name)
         if key.topic == EARN:
             item, self.positions[key.name] = await self.views.positions(moment, key.name, snapshot=True)
@@ -93,10 +113,10 @@ class Desk:
         if key.topic == BALANCES:
             concerned = [notes for notes in blocks if key.name in notes.named]
         else:
-            concerned = await self._lease_blocks(key.name, known, blocks)
+            concerned = await self.holdings.acted(key.name, max(1, known), blocks)
         # In parts, so that a client whose connection does not last gets further each time.
         part = concerned[:REPLAY_BLOCKS]
-        made = [item for notes in part for item in await self.changes(key, notes)]
+        made = [item for notes in part for item in await self.changes(key, self.block(notes))]
         more = len(part) < len(concerned)
         return Passage(
             [item for item in made if item.seq > after], last_of(part[-1].height) if more else end, more=more
@@ -110,33 +130,11 @@ class Desk:
         item, self.positions[key.name] = await self.views.positions(self.moment(acted[-1]), key.name)
         return [item]
 
-    async def _lease_blocks(self, owner: str, known: int, blocks: Iterable[Notes]) -> list[Notes]:
-        """Blocks in which a lease of an owner acted, leases that came and went in between included."""
-        self._know(owner, await self.views.owned(self.views.moment(max(1, known), 0), owner))
-        found = []
-        for notes in blocks:
-            await self._learn(owner, notes)
-            if not self.owned[owner].isdisjoint(notes.contracts):
-                found.append(notes)
-        return found
-
-    def _know(self, owner: str, leases: Iterable[str]) -> None:
-        """Remember leases. None is forgotten while its owner is followed: blocks it acted in may still be looked at."""
-        self.owned.setdefault(owner, set()).update(leases)
-
-    async def _learn(self, owner: str, notes: Notes) -> None:
-        """Note a lease that was opened in a block: its leaser acted, and its owner is named there."""
-        if owner in notes.named and not self.leasers().isdisjoint(notes.contracts):
-            self._know(owner, await self.views.owned(self.moment(notes), owner))
-
     def untouched(self, key: Key, notes: Notes) -> bool:
         """Whether a block certainly changed nothing of a stream of events; a look at what is known, for every one."""
         if key.name in notes.named:
             return False
-        if key.topic != LEASES:
-            return True
-        held = self.owned.get(key.name)
-        return held is not None and held.isdisjoint(notes.contracts)
+        return key.topic != LEASES or self.holdings.untouched(key.name, notes)
 
     async def concerned(self, key: Key, notes: Notes) -> bool:
         """Whether a block may have changed what a stream of events shows."""
@@ -146,36 +144,59 @@ class Desk:
             return key.name in notes.named and not self.pools().isdisjoint(notes.contracts)
         if key.topic != LEASES:
             return False
-        if key.name not in self.owned:
-            self._know(key.name, await self.views.owned(self.views.moment(notes.height - 1, 0), key.name))
-        await self._learn(key.name, notes)
-        return not self.owned[key.name].isdisjoint(notes.contracts)
+        return not (await self.holdings.around(key.name, notes)).keys().isdisjoint(notes.contracts)
 
-    async def changes(self, key: Key, notes: Notes) -> list[Item]:
+    async def prepare(self, keys: Iterable[Key], block: Block) -> None:
+        """Have at hand what `changes` of many streams will ask for."""
+        notes = block.notes
+        pools_acted = not self.pools().isdisjoint(notes.contracts)
+        await self._prepare_holdings([key.name for key in keys if key.topic == LEASES], block)
+        both: list[Question] = []
+        lenders: list[str] = []
+        for key in keys:
+            if key.topic == BALANCES:
+                both += self.views.balance_questions(key.name)
+            elif key.topic == LEASES:
+                held = await self.holdings.around(key.name, notes)
+                both += [one for lease in held if lease in notes.contracts for one in self.views.lease_questions(lease)]
+            elif pools_acted:
+                lenders.append(key.name)
+        now = [*both, *self.views.position_questions(lenders)]
+        await self.views.app.upstreams.reads.prepare(((block.moment.view, now), (block.before.view, both)))
+
+    async def _prepare_holdings(self, owners: Iterable[str], block: Block) -> None:
+        """Have the leases of owners at hand: of most they are."""
+        unknown = [owner for owner in owners if owner not in self.holdings]
+        opening = [owner for owner in owners if self.holdings.opened(owner, block.notes)]
+        before = [one for owner in unknown for one in self.views.owned_questions(owner)]
+        now = [one for owner in opening for one in self.views.owned_questions(owner)]
+        await self.views.app.upstreams.reads.prepare(((block.before.view, before), (block.moment.view, now)))
+
+    async def changes(self, key: Key, block: Block) -> list[Item]:
         """What a block changed in a stream, made once."""
-        made = self._made.get((key, notes.height))
+        made = self._made.get((key, block.notes.height))
         if made is None:
-            made = await self._changes(key, notes)
-            self._made[key, notes.height] = made
+            made = await self._changes(key, block)
+            self._made[key, block.notes.height] = made
             while len(self._made) > MOST_FRAMES:
                 self._made.popitem(last=False)
         return made
 
-    async def _changes(self, key: Key, notes: Notes) -> list[Item]:
-        moment, before = self.moment(notes), self.views.moment(notes.height - 1, 0)
+    async def _changes(self, key: Key, block: Block) -> list[Item]:
+        moment, before, notes = block.moment, block.before, block.notes
         if key.topic == BALANCES:
-            change = await self.views.balance_change(moment, before, key.name)
+            change = await self.views.balance_change(moment, before, key.name, at_hand=block.crowded)
             return [change] if change is not None else []
         if key.topic == EARN:
-            item, self.positions[key.name] = await self.views.positions(moment, key.name)
+            item, self.positions[key.name] = await self.views.positions(moment, key.name, at_hand=block.crowded)
             return [item]
-        # Those of this very block, whatever is remembered: what is made here is kept for others.
-        then, now = await asyncio.gather(self.views.owned(before, key.name), self.views.owned(moment, key.name))
         found = []
-        for lease, protocol in (then | now).items():
+        for lease, protocol in (await self.holdings.around(key.name, notes)).items():
             ordinal = notes.contracts.get(lease)
             if ordinal is not None:
-                change = await self.views.lease_change(moment, before, key.name, lease, protocol, ordinal)
+                change = await self.views.lease_change(
+                    moment, before, key.name, lease, protocol, ordinal, at_hand=block.crowded
+                )
                 if change is not None:
                     found.append(change)
         return sorted(found, key=lambda item: item.seq)
@@ -184,12 +205,8 @@ class Desk:
         registry = self.views.app.cells.contracts.get()
         return {one.lpp for one in registry.protocols.values()} if registry else set()
 
-    def leasers(self) -> set[str]:
-        registry = self.views.app.cells.contracts.get()
-        return {one.leaser for one in registry.protocols.values()} if registry else set()
-
     def forget(self, followed: Iterable[Key]) -> None:
         """Drop what was remembered about owners and lenders nobody follows any more."""
         names = {(key.topic, key.name) for key in followed}
-        self.owned = {name: value for name, value in self.owned.items() if (LEASES, name) in names}
+        self.holdings.forget({name for topic, name in names if topic == LEASES})
         self.positions = {name: value for name, value in self.positions.items() if (EARN, name) in names}

@@ -124,6 +124,16 @@ class Journal:
             return ()
         return tuple(islice(self._notes, max(0, height + 1 - self._notes[0].height), None))
 
+    def between(self, first: int, last: int) -> Sequence[Notes] | None:
+        """Known notes of blocks from one to another, None where some are not known."""
+        if first > last:
+            return ()
+        if not self._notes or first < self._notes[0].height or last > self._notes[-1].height:
+            return None
+        # From the end, where what is asked for usually is: that is near in a deque.
+        newest = self._notes[-1].height
+        return [self._notes[height - newest - 1] for height in range(first, last + 1)]
+
     async def _cover(self, first: int) -> None:
         """Read back until a block has notes."""
         async with self._lock:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from leasehold.app_api.app import App
 from leasehold.app_api.live import messages
-from leasehold.app_api.live.desk import Desk
+from leasehold.app_api.live.desk import Block, Desk
 from leasehold.app_api.live.journal import Notes
 from leasehold.app_api.live.sequence import last_of
 from leasehold.app_api.live.topics import BALANCES, EARN, LEASES, PRICES, TX_STATUS, Key
@@ -21,6 +22,11 @@ from leasehold.serving.hub import Hub
 # A lender's worth grows with every payment of any borrower; who is not named waits for the next round.
 EARN_SECONDS = 10.0
 AT_ONCE = 8
+# A block that touches more streams than this is read in batches, each for a group of streams; so many of these pass
+# before the event loop gets to everything else.
+CROWD = 24
+GROUP = 96
+SLICE = 16
 # Unchanged prices are said again after this many blocks, so that a client sees that they are fresh.
 PRICE_BLOCKS = 2
 _PAUSES = (0.1, 0.4, None)
@@ -88,12 +94,12 @@ class Pump:
     async def _publish(self, notes: Notes) -> None:
         followed = [key for key in self._hub.topics() if isinstance(key, Key)]
         self._pools_acted = self._pools_acted or not self._desk.pools().isdisjoint(notes.contracts)
+        touched = [
+            key for key in followed if key.topic in (LEASES, BALANCES, EARN) and not self._desk.untouched(key, notes)
+        ]
+        block = self._desk.block(notes, crowded=len(touched) > CROWD)
         await asyncio.gather(
-            *(
-                self._publish_key(key, notes)
-                for key in followed
-                if key.topic in (LEASES, BALANCES, EARN) and not self._desk.untouched(key, notes)
-            ),
+            *(self._publish_group(touched[start : start + GROUP], block) for start in range(0, len(touched), GROUP)),
             *(self._publish_inclusion(key, notes) for key in followed if key.topic == TX_STATUS),
         )
         if notes.height % 64 == 0:
@@ -105,22 +111,48 @@ class Pump:
             outcome = notes.transactions[name.upper()]
             await self._desk.trackers.included(key, notes.height, notes.time_ns, outcome)
 
-    async def _publish_key(self, key: Key, notes: Notes) -> None:
+    async def _publish_group(self, keys: Sequence[Key], block: Block) -> None:
+        """Publish what a block changed in some streams. Groups overlap: while the node answers for one, another goes
+        out."""
+        if not block.crowded:
+            await asyncio.gather(*(self._publish_key(key, block) for key in keys))
+            return
+        try:
+            await self._desk.prepare(keys, block)
+        except LeaseholdError as error:
+            _log.info("not asked for together", height=block.notes.height, error=str(error))
+        # What is at hand needs no task each.
+        failed = []
+        for number, key in enumerate(keys, 1):
+            if await self._try_key(key, block) is not None:
+                failed.append(key)
+            if number % SLICE == 0:
+                await asyncio.sleep(0)
+        await asyncio.gather(*(self._publish_key(key, block) for key in failed))
+
+    async def _publish_key(self, key: Key, block: Block) -> None:
         """Publish what a block changed in a stream; a failure that lasts is told to its listeners only."""
+        height = block.notes.height
         for pause in _PAUSES:
-            try:
-                if await self._desk.concerned(key, notes):
-                    for item in await self._desk.changes(key, notes):
-                        await self._hub.publish(key, item)
+            error = await self._try_key(key, block)
+            if error is None:
                 return
-            except LeaseholdError as error:
-                if pause is None:
-                    _log.warning("a change could not be shown", topic=key.topic, height=notes.height, error=str(error))
-                    break
+            if pause is not None:
                 await asyncio.sleep(pause)
-        seq = last_of(notes.height)
+        _log.warning("a change could not be shown", topic=key.topic, height=height, error=str(error))
+        seq = last_of(height)
         told = messages.ResyncRequired(topic=key.topic, key=key.name, seq=seq, reason="a change could not be read")
         await self._hub.publish(key, Item(seq, messages.frame(told)))
+
+    async def _try_key(self, key: Key, block: Block) -> LeaseholdError | None:
+        """Publish what a block changed in a stream; the error that kept it from being known."""
+        try:
+            if await self._desk.concerned(key, block.notes):
+                for item in await self._desk.changes(key, block):
+                    await self._hub.publish(key, item)
+        except LeaseholdError as error:
+            return error
+        return None
 
     async def sweeping(self) -> None:
         """Now and then show lenders what their receipts have become worth, for ever; blocks do not wait for it."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -18,11 +19,15 @@ from leasehold.app_api.resources import balances, earn, leases, prices
 from leasehold.app_api.resources.lease_states import State
 from leasehold.app_api.resources.lease_views import LeaseInfo, lease_info
 from leasehold.app_api.upstreams import chain
+from leasehold.app_api.upstreams.bulk import Question, smart_question
 from leasehold.app_api.upstreams.lcd import ChainView, ContractRefused, NoSuchContract
 from leasehold.core import addresses
 from leasehold.core.clock import rfc3339
+from leasehold.core.errors import LeaseholdError
 from leasehold.serving.frames import Item
 
+T = TypeVar("T")
+U = TypeVar("U")
 # Members a lease has in every frame of the public stream; over HTTP they are absent where they are null here.
 ALWAYS = ("close_policy", "in_progress")
 
@@ -54,6 +59,9 @@ class Views:
 
     def __init__(self, app: App) -> None:
         self.app = app
+        self._version = (-1, -1)
+        self._names: list[str] = []
+        self._leasers: frozenset[str] = frozenset()
 
     def moment(self, height: int, time_ns: int) -> Moment:
         return Moment(self.app.upstreams.reads.at(height), height, time_ns)
@@ -97,14 +105,36 @@ class Views:
 
     async def owned(self, moment: Moment, owner: str) -> dict[str, str]:
         """Leases of an owner that the visible protocols list, each with its protocol."""
-        cells = self.app.cells
-        context, registry = cells.filter.value, cells.contracts.value
         if not _is_address(owner):
             return {}
-        names = [name for name in sorted(registry.protocols) if context.visible(name)]
+        registry = self.app.cells.contracts.value
+        names = self._visible()
         query = {"leases": {"owner": owner}}
         found = await asyncio.gather(*(moment.view.smart(registry.of(name).leaser, query, list[str]) for name in names))
         return {address: name for name, listed in zip(names, found, strict=True) for address in listed}
+
+    def owned_questions(self, owner: str) -> list[Question]:
+        """What `owned` asks."""
+        registry = self.app.cells.contracts.value
+        query = {"leases": {"owner": owner}}
+        return [smart_question(registry.of(name).leaser, query, list[str]) for name in self._visible()]
+
+    def leasers(self) -> frozenset[str]:
+        """Leasers of the visible protocols."""
+        self._visible()
+        return self._leasers
+
+    def _visible(self) -> list[str]:
+        """Names of the visible protocols, in order."""
+        cells = self.app.cells
+        version = (cells.filter.version, cells.contracts.version)
+        # Asked for every stream and block, and hardly ever another.
+        if version != self._version:
+            context, registry = cells.filter.value, cells.contracts.value
+            self._names = [name for name in sorted(registry.protocols) if context.visible(name)]
+            self._leasers = frozenset(registry.of(name).leaser for name in self._names)
+            self._version = version
+        return self._names
 
     async def all_leases(self, moment: Moment, owner: str) -> list[Item]:
         """Every lease of an owner."""
@@ -113,17 +143,26 @@ class Views:
         infos = await leases.leases_of(self.app, moment.view, owner)
         return [self._lease(moment, owner, info, last_of(moment.height), snapshot=True) for info in infos]
 
+    def lease_questions(self, lease: str) -> list[Question]:
+        """What `lease_change` asks of either moment."""
+        return [leases.state_question(lease, self.app.cells.gated.value)]
+
     async def lease_change(
-        self, moment: Moment, before: Moment, owner: str, lease: str, protocol: str, ordinal: int
+        self, moment: Moment, before: Moment, owner: str, lease: str, protocol: str, ordinal: int, *, at_hand: bool
     ) -> Item | None:
-        """A lease that acted in a block, None where that changed nothing or it is not shown."""
+        """A lease that acted in a block, None where that changed nothing or it is not shown.
+
+        What is `at_hand` already is read in turn, and what the index knew last will do.
+        """
         cells = self.app.cells
         gated, known_protocol = cells.gated.value, cells.filter.value.protocols.get(protocol)
         if known_protocol is None:
             return None
         try:
-            state, known = await asyncio.gather(
-                leases.read_state(moment.view, lease, gated), leases.known_opening(self.app, lease, moment.view)
+            state, known = await _both(
+                leases.read_state(moment.view, lease, gated),
+                leases.known_opening(self.app, lease, moment.view, crowded=at_hand),
+                in_turn=at_hand,
             )
             if state == await self._state_before(before, lease):
                 return None
@@ -155,21 +194,26 @@ class Views:
 
     # Earn
 
+    def position_questions(self, lenders: Sequence[str]) -> list[Question]:
+        """What `positions` of these asks."""
+        registry = self.app.cells.contracts.value
+        pools = [registry.of(name) for name in self._visible()] if lenders else []
+        return [one for pool in pools for one in earn.position_questions(pool, filter(_is_address, lenders))]
+
     async def positions(
-        self, moment: Moment, lender: str, *, snapshot: bool = False
+        self, moment: Moment, lender: str, *, snapshot: bool = False, at_hand: bool = False
     ) -> tuple[Item, list[tuple[str, str]]]:
         """A lender's positions, and what of them makes a difference: receipts and their worth by protocol."""
         cells = self.app.cells
-        context, registry, catalogue = cells.filter.value, cells.contracts.value, cells.currencies.value
+        registry, catalogue = cells.contracts.value, cells.currencies.value
         figures = cells.indexed_pools.get() or {}
         known = await self.prices_at(moment)
-        names = sorted(name for name in registry.protocols if context.visible(name)) if _is_address(lender) else []
-        found = await asyncio.gather(
-            *(
-                earn.read_position(moment.view, name, registry.of(name), lender, figures, catalogue, known)
-                for name in names
-            )
-        )
+        names = self._visible() if _is_address(lender) else []
+        reads = [
+            earn.read_position(moment.view, name, registry.of(name), lender, figures, catalogue, known)
+            for name in names
+        ]
+        found = await _all(reads, in_turn=at_hand)
         held = [one for one in found if one is not None]
         update = messages.EarnUpdate(
             address=lender,
@@ -207,14 +251,42 @@ class Views:
         )
         return item_of(update)
 
-    async def balance_change(self, moment: Moment, before: Moment, address: str) -> Item | None:
+    def balance_questions(self, address: str) -> list[Question]:
+        """What `balance_change` asks of either moment."""
+        return [chain.balances_question(address)]
+
+    async def balance_change(
+        self, moment: Moment, before: Moment, address: str, *, at_hand: bool = False
+    ) -> Item | None:
         """The balances of an address that a block names, None where they are what they were."""
-        now, then = await asyncio.gather(
-            chain.balances(moment.view, address), chain.balances(before.view, address), return_exceptions=True
+        now, then = await _both(
+            chain.balances(moment.view, address), self._balances_before(before, address), in_turn=at_hand
         )
-        if isinstance(now, BaseException):
-            raise now
         return None if now == then else await self._balances(moment, address)
+
+    async def _balances_before(self, before: Moment, address: str) -> list[chain.Coin] | None:
+        """None where a node does not know that block: then there was a change."""
+        try:
+            return await chain.balances(before.view, address)
+        except LeaseholdError:
+            return None
+
+
+async def _all(reads: Sequence[Coroutine[Any, Any, T]], *, in_turn: bool) -> list[T]:
+    """What all of these find: at once, or one after the other where no answer has to be waited for."""
+    if not in_turn:
+        return list(await asyncio.gather(*reads))
+    try:
+        return [await one for one in reads]
+    finally:
+        # Those after one that failed.
+        for one in reads:
+            one.close()
+
+
+async def _both(first: Coroutine[Any, Any, T], second: Coroutine[Any, Any, U], *, in_turn: bool) -> tuple[T, U]:
+    found: Any = await _all((first, second), in_turn=in_turn)
+    return found[0], found[1]
 
 
 def _position(position: earn.EarnPosition) -> messages.EarnPositionInfo:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +18,7 @@ from leasehold.app_api.resources import prices
 from leasehold.app_api.resources.currencies import Catalogue
 from leasehold.app_api.resources.prices import Prices
 from leasehold.app_api.resources.protocols import Contracts
+from leasehold.app_api.upstreams.bulk import Question, smart_question
 from leasehold.app_api.upstreams.data import Pool
 from leasehold.app_api.upstreams.lcd import ChainView, ContractRefused, Digits, NoSuchContract
 from leasehold.core.errors import NotFound
@@ -137,6 +139,15 @@ async def read_pool(
     )
 
 
+def position_questions(contracts: Contracts, lenders: Iterable[str]) -> list[Question]:
+    """What lenders' positions in a pool are read from, as some of many questions."""
+    return [
+        smart_question(contracts.lpp, {"price": []}, _PoolPrice),
+        smart_question(contracts.lpp, {"lpn": []}, str),
+        *(smart_question(contracts.lpp, {"balance": {"address": lender}}, _Coin) for lender in lenders),
+    ]
+
+
 async def read_position(
     view: ChainView,
     protocol: str,
@@ -151,9 +162,7 @@ async def read_position(
     receipts = int(held.amount)
     if receipts == 0:
         return None
-    price, lpn = await asyncio.gather(
-        view.smart(contracts.lpp, {"price": []}, _PoolPrice), view.smart(contracts.lpp, {"lpn": []}, str)
-    )
+    price, lpn = await view.smarts(contracts.lpp, (({"price": []}, _PoolPrice), ({"lpn": []}, str)))
     base, quote = int(price.amount.amount), int(price.amount_quote.amount)
     ratio = Fraction(quote, base) if base else Fraction(1)
     deposited = receipts * quote // base if base else receipts

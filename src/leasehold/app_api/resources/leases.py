@@ -24,6 +24,7 @@ from leasehold.app_api.resources.lease_views import (
     lease_info,
 )
 from leasehold.app_api.upstreams import data
+from leasehold.app_api.upstreams.bulk import Question, smart_question
 from leasehold.app_api.upstreams.lcd import ChainView, ContractRefused, NoSuchContract
 from leasehold.app_api.upstreams.openings import Sign
 from leasehold.core import logging
@@ -108,11 +109,19 @@ def market_of(app: App, protocol: data.Protocol, at: prices.Prices | None = None
     )
 
 
+def _state_query(gated: GatedConfig) -> dict[str, dict[str, int]]:
+    return {"state": {"due_projection_secs": gated.lease_rules.due_projection_secs}}
+
+
 async def read_state(view: ChainView, address: str, gated: GatedConfig) -> State:
     """A lease's state, with what will be due as far ahead as the rules say."""
-    query = {"state": {"due_projection_secs": gated.lease_rules.due_projection_secs}}
-    state: State = await view.smart(address, query, State)
+    state: State = await view.smart(address, _state_query(gated), State)
     return state
+
+
+def state_question(address: str, gated: GatedConfig) -> Question:
+    """The same as one of many questions."""
+    return smart_question(address, _state_query(gated), State)
 
 
 def sign_of(state: State) -> Sign:
@@ -130,11 +139,13 @@ def sign_of(state: State) -> Sign:
     return Sign(tuple(marks), due)
 
 
-async def known_opening(app: App, address: str, view: ChainView) -> data.Opening | None:
-    """What the index knows about a lease that acted in a block, asked once for everybody who looks at that block."""
+async def known_opening(app: App, address: str, view: ChainView, *, crowded: bool) -> data.Opening | None:
+    """What the index knows about a lease that acted in a block, asked once for everybody who looks at that block; where
+    the block is crowded, what it told last."""
 
     async def read() -> data.Opening | None:
-        return await app.upstreams.openings.ask(address)
+        openings = app.upstreams.openings
+        return await (openings.recall if crowded else openings.ask)(address)
 
     found: data.Opening | None = await view.once(("opening", address), read)
     return found

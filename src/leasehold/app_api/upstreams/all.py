@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import aiohttp
 
 from leasehold.app_api.upstreams.breaker import Breaker
+from leasehold.app_api.upstreams.bulk import BATCH, Bulk
 from leasehold.app_api.upstreams.data import DataApi
 from leasehold.app_api.upstreams.failures import ChainFailure
 from leasehold.app_api.upstreams.lcd import ChainReads, Lcd
@@ -19,11 +20,14 @@ from leasehold.app_api.upstreams.referral import ReferralService
 from leasehold.app_api.upstreams.svm import SvmNode, unconfigured
 from leasehold.app_api.upstreams.swap import SwapProvider
 from leasehold.app_api.upstreams.transport import Manners, Transport
+from leasehold.chain.client.nodes import Nodes
+from leasehold.chain.client.rpc import RpcNode
 from leasehold.core.clock import Clock
 from leasehold.core.settings import Settings
 
 CHAIN = Manners(seconds=10.0, at_once=256)
 SERVICE = Manners(seconds=15.0, at_once=64)
+BATCHES_AT_ONCE = 16
 OFF = "off"
 
 
@@ -67,7 +71,9 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Upstreams]:
             return Transport(name, url, await session(SERVICE.at_once), SERVICE, headers=headers, breaker=breaker)
 
         app = settings.app_api
-        rpc = [await chain(url) for url in settings.chain.rpc_urls or (settings.url("rpc"),)]
+        urls = settings.chain.rpc_urls or (settings.url("rpc"),)
+        rpc = [await chain(url) for url in urls]
+        many = await session(BATCHES_AT_ONCE)
         lcd = Lcd(await chain(settings.chain.lcd_url or settings.url("lcd")))
         svm = await chain(url_of(settings, app.svm_url, "/svm"), "solana")
         svm.unconfigured = unconfigured
@@ -81,7 +87,7 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[Upstreams]:
         upstreams = Upstreams(
             node=Node(rpc, clock),
             lcd=lcd,
-            reads=ChainReads(lcd),
+            reads=ChainReads(lcd, Bulk(Nodes([RpcNode(url, many, batch_limit=BATCH) for url in urls], clock))),
             data=data,
             openings=Openings(data, clock.monotonic),
             swap=SwapProvider(await service("Skip", url_of(settings, app.swap_url, "/swap"), swap_key)),

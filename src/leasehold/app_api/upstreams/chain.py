@@ -7,8 +7,10 @@ from urllib.parse import quote
 
 import msgspec
 
+from leasehold.app_api.upstreams.bulk import Question
 from leasehold.app_api.upstreams.failures import ChainFailure
-from leasehold.app_api.upstreams.lcd import ChainView, Digits, Lcd, refusal_of
+from leasehold.app_api.upstreams.lcd import ChainView, Digits, Lcd, read_key, refusal_of
+from leasehold.chain.client.contracts import balances_request, members
 
 _VALIDATOR_STATUSES = ("BOND_STATUS_BONDED", "BOND_STATUS_UNBONDING", "BOND_STATUS_UNBONDED")
 PROPOSALS = "/cosmos/gov/v1/proposals?pagination.limit=100&pagination.reverse=true&pagination.countTotal=true"
@@ -247,8 +249,26 @@ class AccountResponse(msgspec.Struct, frozen=True):
 
 async def balances(view: ChainView, address: str) -> list[Coin]:
     """Every coin of an account, in the bank's order."""
-    pages = await view.pages(f"/cosmos/bank/v1beta1/balances/{_part(address)}", _Balances, context="balances")
+    pages = await view.pages(_balances_of(address), _Balances, context="balances")
     return [coin for page in pages for coin in page.balances]
+
+
+def balances_question(address: str) -> Question:
+    """The same as one of many questions; an account with more coins than a page has is left to the LCD."""
+
+    def read(answer: bytes) -> _Balances | None:
+        found = members(answer)
+        if any(members(page).get(1, [b""])[0] for page in found.get(2, ())):
+            return None
+        coins = [members(coin) for coin in found.get(1, ())]
+        return _Balances([Coin(one[1][0].decode(), one[2][0].decode()) for one in coins])
+
+    path, data = balances_request(address)
+    return Question(read_key(_balances_of(address), _Balances), path, data, read)
+
+
+def _balances_of(address: str) -> str:
+    return f"/cosmos/bank/v1beta1/balances/{_part(address)}"
 
 
 async def validators(view: ChainView) -> list[ChainValidator]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Sequence
 from typing import Annotated, Any, Generic, TypeVar
 from urllib.parse import quote
 
 import msgspec
 
+from leasehold.app_api.upstreams.bulk import Bulk, Question, smart_key
 from leasehold.app_api.upstreams.failures import ChainFailure
 from leasehold.app_api.upstreams.transport import Transport
 from leasehold.core.errors import NotFound
@@ -101,6 +102,11 @@ def smart_target(contract: str, query: Any) -> str:
     return f"/cosmwasm/wasm/v1/contract/{quote(contract, safe='')}/smart/{text}"
 
 
+def read_key(target: str, kind: Any) -> Hashable:
+    """How an answer is remembered within a block."""
+    return ("read", target, kind)
+
+
 _holders: dict[str, Any] = {}
 
 
@@ -121,12 +127,29 @@ class Shared(Generic[T]):
 
     def __init__(self, *, keep: bool = True) -> None:
         self._tasks: dict[Any, asyncio.Task[T]] = {}
+        self._done: dict[Any, T] = {}
         self._keep = keep
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return len(self._tasks) + len(self._done)
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self._done or key in self._tasks
+
+    def known(self, keys: Iterable[Any]) -> list[T] | None:
+        """Results that are there, None unless all of them are."""
+        try:
+            return [self._done[key] for key in keys]
+        except KeyError:
+            return None
+
+    def put(self, key: Any, value: T) -> None:
+        """Have a result without work."""
+        self._done[key] = value
 
     async def get(self, key: Any, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        if key in self._done:
+            return self._done[key]
         task = self._tasks.get(key)
         if task is None:
             task = asyncio.create_task(work(), name="shared-read")
@@ -135,21 +158,25 @@ class Shared(Generic[T]):
         return await asyncio.shield(task)
 
     def _settle(self, key: Any, task: asyncio.Task[T]) -> None:
-        useless = task.cancelled() or task.exception() is not None or not self._keep
-        if useless and self._tasks.get(key) is task:
+        failed = task.cancelled() or task.exception() is not None
+        if self._tasks.get(key) is task:
             del self._tasks[key]
+            if self._keep and not failed:
+                self._done[key] = task.result()
 
     def clear(self) -> None:
         for task in self._tasks.values():
             task.cancel()
         self._tasks.clear()
+        self._done.clear()
 
 
 class ChainReads:
     """The LCD with memory: the answer to (height, question) never changes, so it is asked for once."""
 
-    def __init__(self, lcd: Lcd) -> None:
+    def __init__(self, lcd: Lcd, bulk: Bulk | None = None) -> None:
         self.lcd = lcd
+        self.bulk = bulk
         self._by_height: dict[int, Shared[Any]] = {}
         self.asked = 0
 
@@ -163,6 +190,21 @@ class ChainReads:
                 del self._by_height[old]
         return ChainView(self, height, shared)
 
+    async def prepare(self, wanted: Iterable[tuple[ChainView, Iterable[Question]]]) -> None:
+        """Have the answers to many questions at hand in their views, as far as they can be had together."""
+        if self.bulk is None:
+            return
+        fresh: dict[tuple[int, Hashable], tuple[ChainView, Question]] = {}
+        for view, questions in wanted:
+            for one in questions:
+                if one.key not in view.shared:
+                    fresh[view.height, one.key] = (view, one)
+        self.asked += len(fresh)
+        found = await self.bulk.ask([(view.height, one) for view, one in fresh.values()]) if fresh else ()
+        for (view, one), answer in zip(fresh.values(), found, strict=True):
+            if answer is not None and len(view.shared) < MOST_ANSWERS:
+                view.shared.put(one.key, answer)
+
     def close(self) -> None:
         for shared in self._by_height.values():
             shared.clear()
@@ -173,7 +215,7 @@ class ChainView:
 
     def __init__(self, reads: ChainReads, height: int, shared: Shared[Any]) -> None:
         self._reads = reads
-        self._shared = shared
+        self.shared = shared
         self.height = height
 
     async def read(self, target: str, kind: Any, *, context: str = "") -> Any:
@@ -184,7 +226,7 @@ class ChainView:
             self._reads.asked += 1
             return await lcd.read(target, kind, height=self.height, context=context)
 
-        return await self.once((target, repr(kind)), work)
+        return await self.once(read_key(target, kind), work)
 
     async def smart(self, contract: str, query: Any, kind: Any) -> Any:
         """A contract's answer as a type."""
@@ -194,7 +236,15 @@ class ChainView:
             self._reads.asked += 1
             return await lcd.smart(contract, query, kind, height=self.height)
 
-        return await self.once((smart_target(contract, query), repr(kind)), work)
+        return await self.once(smart_key(contract, msgspec.json.encode(query), kind), work)
+
+    async def smarts(self, contract: str, questions: Sequence[tuple[Any, Any]]) -> list[Any]:
+        """A contract's answers to several queries, each with its type."""
+        keys = [smart_key(contract, msgspec.json.encode(query), kind) for query, kind in questions]
+        known = self.shared.known(keys)
+        if known is not None:
+            return known
+        return list(await asyncio.gather(*(self.smart(contract, query, kind) for query, kind in questions)))
 
     async def pages(self, target: str, kind: Any, *, context: str = "") -> list[Any]:
         """Every page of a list; `kind` has a `pagination` member."""
@@ -213,6 +263,6 @@ class ChainView:
 
     async def once(self, key: Any, work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         """The result of `work`, done once for everybody who looks at this block and gives the same key."""
-        if len(self._shared) >= MOST_ANSWERS:
+        if len(self.shared) >= MOST_ANSWERS:
             return await work()
-        return await self._shared.get(key, work)
+        return await self.shared.get(key, work)

@@ -7,9 +7,10 @@ asked does not grow with clients, and hardly with blocks.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from leasehold.app_api.upstreams.data import DataApi, Opening
@@ -20,6 +21,10 @@ from leasehold.core import logging
 # How long after an act the index may not have it yet, and how soon it is asked again meanwhile and afterwards.
 SETTLING_SECONDS = 30.0
 SOON_SECONDS = 1.0
+# How long after they acted together with many others the index is asked about leases.
+SETTLED_SECONDS = (2.0, SETTLING_SECONDS)
+AT_ONCE = 4
+BREATH_SECONDS = 0.02
 KEPT_SECONDS = 60.0
 MOST_LEASES = 50_000
 _log = logging.get("openings")
@@ -49,9 +54,16 @@ class _Kept:
 class Openings:
     """The index's records of leases; a failure of the index keeps what was known."""
 
-    def __init__(self, data: DataApi, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        data: DataApi,
+        monotonic: Callable[[], float],
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         self._data = data
         self._now = monotonic
+        self._pause = pause
+        self._recalled: dict[str, list[float]] = {}
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._under_way: Shared[Opening | None] = Shared(keep=False)
 
@@ -84,6 +96,34 @@ class Openings:
         while len(self._kept) > MOST_LEASES:
             self._kept.popitem(last=False)
         return await self._refreshed(lease, kept)
+
+    async def recall(self, lease: str) -> Opening | None:
+        """The record of a lease that has just acted together with many others, as it was told last: the index, which is
+        behind a block that new, is asked afterwards. One nobody has asked about before is asked for."""
+        kept = self._kept.get(lease)
+        if kept is None:
+            return await self.ask(lease)
+        now = kept.acted = self._now()
+        self._recalled[lease] = [now + wait for wait in SETTLED_SECONDS]
+        return kept.opening
+
+    async def settling(self) -> None:
+        """Ask the index about recalled leases when it should know what they did, and when it must, for ever."""
+        while True:
+            await self._pause(SETTLED_SECONDS[0])
+            due = self._due()
+            for start in range(0, len(due), AT_ONCE):
+                await asyncio.gather(*(self._refreshed(*one) for one in due[start : start + AT_ONCE]))
+                await self._pause(BREATH_SECONDS)
+
+    def _due(self) -> list[tuple[str, _Kept]]:
+        now = self._now()
+        due = [lease for lease, moments in self._recalled.items() if moments[0] <= now]
+        for lease in due:
+            left = [moment for moment in self._recalled.pop(lease) if moment > now]
+            if left:
+                self._recalled[lease] = left
+        return [(lease, self._kept[lease]) for lease in due if lease in self._kept]
 
     async def _refreshed(self, lease: str, kept: _Kept) -> Opening | None:
         async def read() -> Opening | None:

@@ -27,7 +27,7 @@ async def smart_query(reader: StateReader, contract: str, query: Any, height: in
 
 def smart_request(contract: str, query: Any) -> tuple[str, bytes]:
     """Path and bytes of a contract query."""
-    return _SMART, _field(1, contract.encode()) + _field(2, msgspec.json.encode(query))
+    return _SMART, field(1, contract.encode()) + field(2, msgspec.json.encode(query))
 
 
 def decode_smart_answer(answer: bytes) -> Any:
@@ -38,7 +38,7 @@ def decode_smart_answer(answer: bytes) -> Any:
 async def all_balances(reader: StateReader, address: str, height: int = 0) -> dict[str, int]:
     """Bank balances of an account by denom as of the end of `height` (0: newest)."""
     # Page limit 1000 in the pagination member: accounts of the protocol hold a handful of denoms.
-    request = _field(1, address.encode()) + _field(2, b"\x18\xe8\x07")
+    request = field(1, address.encode()) + field(2, b"\x18\xe8\x07")
     answer = await reader.abci_query(_BALANCES, request, height)
     balances = {}
     for coin in members(answer).get(1, []):
@@ -47,9 +47,14 @@ async def all_balances(reader: StateReader, address: str, height: int = 0) -> di
     return balances
 
 
+def balances_request(address: str) -> tuple[str, bytes]:
+    """Path and bytes of a query for an account's first page of balances."""
+    return _BALANCES, field(1, address.encode())
+
+
 async def supply_of(reader: StateReader, denom: str, height: int = 0) -> int:
     """Total supply of a denom as of the end of `height` (0: newest)."""
-    answer = await reader.abci_query(_SUPPLY, _field(1, denom.encode()), height)
+    answer = await reader.abci_query(_SUPPLY, field(1, denom.encode()), height)
     coin = members(answer).get(1, [b""])[0]
     return int(members(coin).get(2, [b"0"])[0])
 
@@ -63,7 +68,10 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-def _field(number: int, data: bytes) -> bytes:
+def field(number: int, data: bytes) -> bytes:
+    """A length-delimited member of a protobuf message."""
+    if len(data) < 0x80 and number < 0x10:
+        return bytes((number << 3 | 2, len(data))) + data
     return _varint(number << 3 | 2) + _varint(len(data)) + data
 
 
@@ -81,12 +89,18 @@ def _read_varint(data: bytes, position: int) -> tuple[int, int]:
 def members(data: bytes) -> dict[int, list[bytes]]:
     """Length-delimited members of a protobuf message by field number; others are skipped."""
     members: dict[int, list[bytes]] = {}
-    position = 0
-    while position < len(data):
-        key, position = _read_varint(data, position)
+    position, end = 0, len(data)
+    while position < end:
+        key = data[position]
+        position += 1
+        if key > 0x7F:
+            key, position = _read_varint(data, position - 1)
         kind = key & 7
         if kind == 2:
-            size, position = _read_varint(data, position)
+            size = data[position]
+            position += 1
+            if size > 0x7F:
+                size, position = _read_varint(data, position - 1)
             members.setdefault(key >> 3, []).append(data[position : position + size])
             position += size
         elif kind == 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +23,7 @@ from leasehold.app_api.gating.first import first_documents
 from leasehold.app_api.live.asyncapi import document
 from leasehold.app_api.live.endpoint import Live
 from leasehold.app_api.refresh import Graph
+from leasehold.chain.client.contracts import field, members
 from leasehold.core.clock import SystemClock
 from leasehold.core.configuration import load
 from leasehold.core.metrics import Metrics
@@ -30,6 +31,7 @@ from leasehold.core.settings import Settings
 from leasehold.serving.application import Application
 from leasehold.serving.service import Running, serving
 
+SMALL_BATCH = 3
 LEASER = CONTRACTS[LONG]["leaser"]
 
 
@@ -58,6 +60,9 @@ class MovingWorld(World):
         self.announces = True
         self.outcome: dict[str, Any] = {"code": 0}
         self.events: dict[int, list[dict[str, Any]]] = {}
+        # Questions that were asked in batches, and how the node fails to answer them.
+        self.queries = 0
+        self.trouble = ""
         self.values: dict[Any, list[tuple[int, Any]]] = {}
         self._pending: list[dict[str, Any]] = []
         self._leases = 100
@@ -133,33 +138,52 @@ class MovingWorld(World):
             return await self._announce(request)
         if self.mode == "good":
             if request.method == "POST" and request.path == "/":
-                return web.json_response([self._call(call) for call in await request.json()])
+                return self._batch(await request.json())
             found = self._moved(request.raw_path, int(request.headers.get("x-cosmos-block-height") or self.height))
             if found is not None:
                 return web.json_response(found)
         return await super().answer(request)
 
+    def _batch(self, calls: Any) -> web.Response:
+        listed = calls if isinstance(calls, list) else [calls]
+        queries = sum(call["method"] == "abci_query" for call in listed)
+        self.queries += queries
+        if queries and self.trouble == "nothing":
+            return web.Response(status=502, text="")
+        if queries > SMALL_BATCH and self.trouble == "small batches":
+            text = f"batch request exceeds maximum ({SMALL_BATCH}) allowed number of requests"
+            return web.json_response({"id": -1, "error": {"code": -32600, "message": "Invalid Request", "data": text}})
+        answers = [self._call(call) for call in listed]
+        return web.json_response(answers if isinstance(calls, list) else answers[0])
+
     def _moved(self, raw: str, height: int) -> Any:
         path = unquote(raw.partition("?")[0])
         if path.startswith("/cosmos/bank/v1beta1/balances/"):
             address = path.rpartition("/")[2]
-            coins = self.get(("bank", address), height)
-            known = address in {key[1] for key in self.values if key[0] == "bank"}
-            return {"balances": coins or []} if known else None
+            return {"balances": self._coins(address, height)} if ("bank", address) in self.values else None
         if "/smart/" not in raw:
             return None
         address, _, encoded = raw.split("/contract/")[1].partition("/smart/")
-        query = json.loads(b64decode(unquote(encoded)))
-        if "state" in query and ("state", address) in self.values:
-            state = self.get(("state", address), height)
-            return {"data": state} if state is not None else None
+        data = self._told(address, json.loads(b64decode(unquote(encoded))), height)
+        return None if data is None else {"data": data}
+
+    def _coins(self, address: str, height: int) -> list[dict[str, str]]:
+        return self.get(("bank", address), height) or []
+
+    def _told(self, address: str, query: dict[str, Any], height: int) -> Any:
+        """What a contract that moves says, None for one that does not."""
+        if "state" in query:
+            return self.get(("state", address), height)
         if "leases" in query and address == LEASER:
-            listed = self.get(("leases", query["leases"]["owner"]), height)
-            return {"data": listed} if listed is not None else None
+            return self.get(("leases", query["leases"]["owner"]), height)
+        if "balance" in query:
+            return self.get(("receipts", address, query["balance"]["address"]), height)
         return None
 
     def _call(self, call: dict[str, Any]) -> dict[str, Any]:
         height = int(call["params"]["height"])
+        if call["method"] == "abci_query":
+            return {"id": call["id"], "result": {"response": self._state(call["params"], height)}}
         if height < self.oldest:
             text = f"height {height} is not available, lowest height is {self.oldest}"
             return {"id": call["id"], "error": {"code": -32603, "message": "Internal error", "data": text}}
@@ -172,6 +196,29 @@ class MovingWorld(World):
             }
         outcome = {**self.outcome, "events": self.events.get(height, [])}
         return {"id": call["id"], "result": {"height": str(height), "txs_results": [outcome]}}
+
+    def _state(self, params: dict[str, Any], height: int) -> dict[str, Any]:
+        """A state query, as the node answers it."""
+        asked = members(bytes.fromhex(params["data"]))
+        address = asked[1][0].decode()
+        if self.trouble == "refuses":
+            return {"code": 18, "log": "unknown query path: unknown request", "height": "0"}
+        if self.trouble == "garbage":
+            return {"code": 0, "value": b64encode(b"\x0a\x05<html").decode(), "height": str(height)}
+        if params["path"].endswith("/AllBalances"):
+            found: Any = self._coins(address, height)
+            value = b"".join(
+                field(1, field(1, coin["denom"].encode()) + field(2, coin["amount"].encode())) for coin in found
+            )
+        else:
+            query = json.loads(asked[2][0])
+            found = self._told(address, query, height)
+            if found is None:
+                found = self.contract_answer(address, json.dumps(query, sort_keys=True))
+            value = field(1, json.dumps(found).encode())
+        if found is None:
+            return {"code": 22, "log": f"no such contract: address {address}", "height": str(height)}
+        return {"code": 0, "value": b64encode(value).decode(), "height": str(height)}
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import pytest
 from tests.unit.app_api.live.stage import LEASER, MovingWorld, live_service
 
 from leasehold.app_api import service
+from leasehold.app_api.live import pump
 from leasehold.app_api.live.sequence import place
 from leasehold.app_client.feed import Feed
 from leasehold.app_client.live import LiveClient
@@ -119,9 +120,13 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-async def test_every_event_is_seen_once_and_in_order(database: str, seed: int) -> None:
+@pytest.mark.parametrize("crowd", [pump.CROWD, 0], ids=["one by one", "in batches"])
+async def test_every_event_is_seen_once_and_in_order(
+    database: str, seed: int, crowd: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each subscriber, cut off again and again and connected to any replica, sees every lease and balance event after
-    its first snapshot exactly once, in order, with the content of its height."""
+    its first snapshot exactly once, in order, with the content of its height; also where blocks are read in batches."""
+    monkeypatch.setattr(pump, "CROWD", crowd)
     chance = random.Random(seed)
     world = MovingWorld()
     truth = Truth(world, chance)
@@ -165,6 +170,7 @@ async def test_every_event_is_seen_once_and_in_order(database: str, seed: int) -
             feed.end()
         await asyncio.gather(*tasks)
         exact = _judge(truth, seen)
+    assert bool(world.queries) == (crowd == 0)
     assert len(cuts) >= len(OWNERS)
     assert exact > len(OWNERS)
 

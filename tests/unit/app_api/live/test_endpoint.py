@@ -45,8 +45,16 @@ async def session() -> AsyncIterator[aiohttp.ClientSession]:
         yield client
 
 
-async def test_pushes_agree_with_http(served: Served, world: MovingWorld, session: aiohttp.ClientSession) -> None:
-    """At one height a push says what HTTP answers: prices, leases, positions and balances."""
+@pytest.mark.parametrize("crowd", [pump.CROWD, 0], ids=["one by one", "in batches"])
+async def test_pushes_agree_with_http(
+    served: Served,
+    world: MovingWorld,
+    session: aiohttp.ClientSession,
+    crowd: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """At one height a push says what HTTP answers: prices, leases, positions and balances; however it was read."""
+    monkeypatch.setattr(pump, "CROWD", crowd)
     async with session.ws_connect(f"{served.url}/ws") as socket:
         talk = Talk(socket)
         for topic in ("prices", "leases", "earn", "balances"):
@@ -54,6 +62,7 @@ async def test_pushes_agree_with_http(served: Served, world: MovingWorld, sessio
             await talk.hear("snapshot")
         lease = world.open_lease(OWNER)
         world.pay(OWNER, 777)
+        world.put(("receipts", CONTRACTS[LONG]["lpp"], OWNER), {"amount": "4321"})
         world.happen("wasm-lp-deposit", _contract_address=CONTRACTS[LONG]["lpp"], **{"from": OWNER})
         listed = [price(1, "ATOM", 4, "USDC_NOBLE"), price(1_000_000, "LSH", 12_345, "USDC_NOBLE")]
         world.ask(CONTRACTS[LONG]["oracle"], {"prices": {}}, {"prices": listed})
@@ -85,6 +94,35 @@ async def test_pushes_agree_with_http(served: Served, world: MovingWorld, sessio
         assert [pushes[kind]["seq"] for kind in ("price_update", "earn_update", "balance_update")] == [
             place(height)
         ] * 3
+        assert pushes["earn_update"]["positions"][0]["deposited_nlpn"] == "4321"
+        assert bool(world.queries) == (crowd == 0)
+
+
+@pytest.mark.parametrize("trouble", ["refuses", "small batches", "garbage", "nothing"])
+async def test_batches_that_fail_are_asked_one_by_one(
+    served: Served,
+    world: MovingWorld,
+    session: aiohttp.ClientSession,
+    trouble: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A node that answers no batch, or few questions of it, delays pushes and changes none of them."""
+    monkeypatch.setattr(pump, "CROWD", 0)
+    async with session.ws_connect(f"{served.url}/ws") as socket:
+        talk = Talk(socket)
+        for topic in ("leases", "balances", "earn"):
+            await talk.say(type="subscribe", topic=topic, address=OWNER)
+            await talk.hear("snapshot")
+        world.trouble = trouble
+        lease = world.open_lease(OWNER)
+        world.pay(OWNER, 777)
+        height = world.seal()
+        pushes = [await talk.hear_any("lease_update", "balance_update", "resync_required") for _ in range(2)]
+        told = {one["type"]: one for one in pushes}
+        assert told["lease_update"]["lease"]["address"] == lease
+        assert told["balance_update"]["balances"][0]["amount"] == "777"
+        assert {one["height"] for one in pushes} == {height}
+        assert world.queries
 
 
 async def test_a_block_that_changes_nothing_pushes_nothing(

@@ -91,3 +91,16 @@ def test_places_tell_heights() -> None:
     assert height_of(last_of(7)) == 7
     assert height_of(place(7, 3)) == 6
     assert last_of(7) + 1 == place(8) == 8 * SPAN
+
+
+async def test_a_stretch_is_known_entirely_or_not() -> None:
+    """Notes of some blocks are those of every one of them, or none where one of them is not known."""
+    journal = Journal(Chain(), "chain")
+    assert journal.between(1, 1) is None
+    for height in range(50, 60):
+        await journal.follow(height)
+    assert [notes.height for notes in journal.between(52, 55) or ()] == [52, 53, 54, 55]
+    assert [notes.height for notes in journal.between(50, 59) or ()] == list(range(50, 60))
+    assert journal.between(49, 55) is None
+    assert journal.between(55, 60) is None
+    assert journal.between(60, 59) == ()

@@ -1,0 +1,87 @@
+"""Many questions about one block, asked together: a few batches of the node's RPC where the LCD takes a call for each.
+
+It only spares calls. What it can't answer, for whatever reason, the LCD is asked as it is otherwise, and decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from leasehold.chain.client.contracts import members, smart_request
+from leasehold.chain.client.errors import QueryFailed
+from leasehold.chain.client.nodes import Nodes
+from leasehold.chain.client.rpc import RpcNode
+from leasehold.core import logging
+from leasehold.core.errors import LeaseholdError
+
+# Questions a batch; a node that takes fewer says so, and is sent as many as it takes.
+BATCH = 200
+_log = logging.get("bulk")
+
+
+class Question(NamedTuple):
+    """A state query: how it is remembered, what the node is asked, and how its answer is read (None: it can't be)."""
+
+    key: Hashable
+    path: str
+    data: bytes
+    read: Callable[[bytes], Any]
+
+
+def smart_key(contract: str, query: bytes, kind: Any) -> Hashable:
+    """How a contract's answer is remembered within a block."""
+    return ("smart", contract, query, kind)
+
+
+def smart_question(contract: str, query: Any, kind: Any) -> Question:
+    """A contract's answer as a type."""
+    path, data = smart_request(contract, query)
+
+    def read(answer: bytes) -> Any:
+        (found,) = members(answer).get(1, [b""])
+        return msgspec.json.decode(found, type=kind)
+
+    return Question(smart_key(contract, msgspec.json.encode(query), kind), path, data, read)
+
+
+class Bulk:
+    """Batches of questions to whichever node answers."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+
+    async def ask(self, questions: Sequence[tuple[int, Question]]) -> list[Any]:
+        """Answers as of the end of each one's height, None for those that could not be had."""
+        calls = [
+            ("abci_query", {"path": one.path, "data": one.data.hex(), "height": str(height), "prove": False})
+            for height, one in questions
+        ]
+
+        async def answers(node: RpcNode) -> list[bytes | None]:
+            return [_value(node, raw) for raw in await node.batch(calls)]
+
+        try:
+            found = await self._nodes.ask(answers)
+        except LeaseholdError as error:
+            _log.info("questions are asked one by one", count=len(calls), error=error.message)
+            return [None] * len(calls)
+        return [_read(one, answer) for (_, one), answer in zip(questions, found, strict=True)]
+
+
+def _value(node: RpcNode, raw: msgspec.Raw) -> bytes | None:
+    try:
+        return node.query_value(raw)
+    except QueryFailed:
+        return None
+
+
+def _read(question: Question, answer: bytes | None) -> Any:
+    if answer is None:
+        return None
+    try:
+        return question.read(answer)
+    except (msgspec.MsgspecError, ValueError, LookupError):
+        return None
