@@ -12,11 +12,15 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import NoReturn
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_KEEPCAPS = 8
+_PR_SET_SECUREBITS = 28
+# With it, access() sees the capabilities of a user who is not root; PostgreSQL looks for its programs that way.
+_NO_SETUID_FIXUP = 1 << 2
 _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_RAISE = 2
 _CAPABILITY_VERSION_3 = 0x20080522
@@ -54,7 +58,7 @@ def main(arguments: list[str]) -> NoReturn:
 
     if options.user is not None:
         try:
-            _become(options.user, options.reach)
+            _become(options.user, options.reach, program[0])
         except PermissionError as error:
             print(f"user {options.user} can't reach {error.filename}", file=sys.stderr)
             sys.exit(UNREACHABLE)
@@ -66,14 +70,14 @@ def main(arguments: list[str]) -> NoReturn:
     os.execv(program[0], program)
 
 
-def _become(user: int, reach: list[str]) -> None:
-    """Give up root for `user`, keeping one capability only if a path in `reach` is closed to that user."""
-    closed = _first_closed(user, reach)
+def _become(user: int, reach: list[str], program: str) -> None:
+    """Give up root for `user`, keeping one capability only if the program or a path is closed to that user."""
+    closed = _first_closed(user, [*reach, program])
     if closed is None:
         _change_user(user)
         return
     for capability in (_CAP_DAC_READ_SEARCH, _CAP_DAC_OVERRIDE):
-        if _in_child(partial(_keep_and_check, user, capability, reach)):
+        if _in_child(partial(_keep_and_check, user, capability, reach, program)):
             _keep(user, capability)
             return
     raise PermissionError(13, "unreachable", closed)
@@ -110,6 +114,9 @@ def _change_user(user: int) -> None:
 
 def _keep(user: int, capability: int) -> None:
     """Change user while keeping one capability across this and the coming exec."""
+    # Containers may withhold the right to this; what it is needed for is checked afterwards.
+    with suppress(OSError):
+        _control(_PR_SET_SECUREBITS, _NO_SETUID_FIXUP)
     _control(_PR_SET_KEEPCAPS, 1)
     _change_user(user)
     bit = 1 << capability
@@ -120,12 +127,12 @@ def _keep(user: int, capability: int) -> None:
     _control(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, capability)
 
 
-def _keep_and_check(user: int, capability: int, reach: list[str]) -> bool:
+def _keep_and_check(user: int, capability: int, reach: list[str], program: str) -> bool:
     _keep(user, capability)
-    # open() rather than access(): the latter ignores the effective capabilities of this process.
+    # open() rather than access(), which may not see the capability: whoever is to read a path opens it.
     for path in reach:
         os.close(os.open(path, os.O_RDONLY))
-    return True
+    return os.access(program, os.R_OK | os.X_OK)
 
 
 def _control(option: int, first: int, second: int = 0) -> None:

@@ -41,6 +41,18 @@ def test_a_capability_is_kept_only_where_a_path_is_closed(tmp_path: Path) -> Non
 
 
 @as_root
+def test_what_may_be_read_is_seen_to_be_readable(tmp_path: Path) -> None:
+    """A program that asks with access() about a file in a closed folder is told yes: PostgreSQL's look for theirs so."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    (closed / "file").touch()
+    script = f"import os, sys; sys.exit(not os.access({str(closed / 'file')!r}, os.R_OK))"
+    asked = [sys.executable, "-I", "-S", "-c", script]
+    launched = [*LAUNCH, "--user", "65534", "--reach", str(closed), "--", *asked]
+    assert subprocess.run(launched, check=False).returncode == 0
+
+
+@as_root
 def test_a_path_that_is_not_there_is_unreachable(tmp_path: Path) -> None:
     """What no capability can help with is one line and its own exit code."""
     missing = str(tmp_path / "missing")
