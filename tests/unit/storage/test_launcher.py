@@ -42,7 +42,7 @@ def test_a_capability_is_kept_only_where_a_path_is_closed(tmp_path: Path) -> Non
 
 @as_root
 def test_what_may_be_read_is_seen_to_be_readable(tmp_path: Path) -> None:
-    """A program that asks with access() about a file in a closed folder is told yes: PostgreSQL's look for theirs so."""
+    """A program that asks with access() about a file in a closed folder is told yes; PostgreSQL's programs ask so."""
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o700)
     (closed / "file").touch()
