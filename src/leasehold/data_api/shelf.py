@@ -2,7 +2,8 @@
 
 Some are always on the shelf; others (a rare period, a CSV form) are put there by the first who asks and leave when
 their time is over. Short ones are snapshots, long ones are kept compressed only. When a renewal fails, or the index no
-longer follows the chain, the last good answer stays and says that it is stale.
+longer follows the chain, the last good answer stays and says that it is stale. What was made before the index had
+caught up is made again as soon as it has.
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ class Good:
     hour: datetime | None = None
     long: Content | None = None
     warning: str = ""
+    # Made while the index did not know the present: not worth keeping for its whole time.
+    early: bool = False
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -89,6 +92,7 @@ class Shelf:
         self._goods: dict[str, Good] = {}
         self.hour: datetime | None = None
         self.behind = False
+        self.empty = True
         self.failures = 0
         self._failed = (metrics or Metrics()).counter("shelf_failures_total", "renewals that failed")
 
@@ -164,7 +168,8 @@ class Shelf:
     async def _look(self) -> None:
         """Where the index stands: its newest hour, and whether it follows the chain."""
         self.hour = await self._index.value("SELECT max(hour) FROM indexer.hours")
-        self.behind = self.is_behind(await self._index.value("SELECT time_ns FROM indexer.cursor") or 0)
+        time_ns = await self._index.value("SELECT time_ns FROM indexer.cursor") or 0
+        self.behind, self.empty = self.is_behind(time_ns), not time_ns
 
     def is_behind(self, time_ns: int) -> bool:
         """Whether a block of this time is too old to be the newest of a living chain; 0 stands for no block."""
@@ -208,13 +213,15 @@ class Shelf:
         if good.seconds == HOURLY and self.hour != good.hour and good.failed_at < good.made_at:
             # Figures of the hour change on the hour, when its row is there.
             return True
+        if good.early and not self.behind and not self.empty and good.failed_at < good.made_at:
+            return True
         now = self._clock.monotonic()
         return now - good.made_at >= good.seconds and now - good.failed_at >= RETRY_SECONDS
 
     async def _renew(self, good: Good) -> None:
-        hour = self.hour
+        hour, early = self.hour, self.behind or self.empty
         content = await good.make()
-        good.warning = BEHIND if self.behind else ""
+        good.warning, good.early = BEHIND if self.behind else "", early
         if content.packed is not None:
             good.long = content
             for target in good.targets:
@@ -284,7 +291,7 @@ def _told(headers: Iterable[tuple[str, str]], warning: str) -> dict[str, str]:
 
 
 def _keeping(good: Good) -> str:
-    return "no-cache" if good.warning else Cache.snapshot(good.seconds).header
+    return "no-cache" if good.warning or good.early else Cache.snapshot(good.seconds).header
 
 
 def place_headers(stated: Stated) -> dict[str, str]:

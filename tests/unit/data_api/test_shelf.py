@@ -99,6 +99,34 @@ async def test_hourly_figures_change_on_the_hour(parts: Parts) -> None:
     assert (hourly.made, other.made) == (2, 1)
 
 
+async def test_what_was_made_before_the_index_had_caught_up_is_made_again(parts: Parts) -> None:
+    """Figures of an index that was empty or behind are not kept for their time: they are made anew when it knows the
+    present, those that are always there and those somebody asked for, and no cache keeps them until then."""
+    shelf, index, table, clock = parts
+    five, hourly, rare = Maker(), Maker(), Maker()
+    shelf.keep(("/five",), five, FIVE_MINUTES)
+    shelf.keep(("/hourly",), hourly, HOURLY)
+    index.time_ns = 0
+    await shelf.refresh()
+    assert await _asked(shelf, rare) == b"1"
+    assert [make.made for make in (five, hourly, rare)] == [1, 1, 1]
+    assert table.get("/five").cache_control == "no-cache"  # type: ignore[union-attr]
+    index.time_ns = clock.now_ns() - 2000 * 10**9
+    await shelf.refresh()
+    assert [make.made for make in (five, hourly)] == [1, 1]
+    index.time_ns = clock.now_ns()
+    await shelf.refresh()
+    assert [make.made for make in (five, hourly)] == [2, 2]
+    assert "max-age=300" in table.get("/five").cache_control  # type: ignore[union-attr]
+    assert await _asked(shelf, rare) == b"2"
+    await shelf.refresh()
+    assert [make.made for make in (five, hourly, rare)] == [2, 2, 2]
+
+
+async def _asked(shelf: Shelf, make: Maker) -> bytes:
+    return (await shelf.ask(("/rare",), make, FIVE_MINUTES, {})).body or b""
+
+
 async def test_asked_for_once_by_many(parts: Parts) -> None:
     """Those who ask at the same time share one making; after its time the answer leaves the shelf."""
     shelf, _, table, clock = parts
