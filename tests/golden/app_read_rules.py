@@ -178,9 +178,10 @@ def kept_prices(case: dict[str, Any], theirs: Any, facts: Facts) -> Any:
 
 def garbage_is_unhealthy(case: dict[str, Any], theirs: Any, facts: Facts) -> Any:
     """Upstreams that answer something else than JSON are not healthy."""
-    if "HTML" not in case["case"]:
+    if not any(call.startswith("[garbage]") for call in _calls(case)):
         return theirs
-    wrong = {"status": "unhealthy", "configured": True, "error": "Failed to parse response"}
+    said = "Failed to parse response: error decoding response body"
+    wrong = {"status": "unhealthy", "configured": True, "error": said}
     return {**theirs, "status": "unhealthy", "services": dict.fromkeys(theirs["services"], wrong)}
 
 

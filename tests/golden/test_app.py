@@ -219,7 +219,13 @@ async def _crowded(session: aiohttp.ClientSession, base: str, case: dict[str, An
         yield
 
 
-async def _ask(session: aiohttp.ClientSession, base: str, request: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+def told(response: aiohttp.ClientResponse) -> dict[str, Any]:
+    """Headers as recordings have them: names in lower case, a list where a name was sent on more than one line."""
+    names = {name.lower(): response.headers.getall(name) for name in response.headers}
+    return {name: values[0] if len(values) == 1 else list(values) for name, values in names.items()}
+
+
+async def _ask(session: aiohttp.ClientSession, base: str, request: dict[str, Any]) -> tuple[int, dict[str, Any], bytes]:
     async with session.request(
         request["method"],
         URL(base + request["path"], encoded=True),
@@ -227,7 +233,7 @@ async def _ask(session: aiohttp.ClientSession, base: str, request: dict[str, Any
         allow_redirects=False,
     ) as response:
         body = await response.read()
-        return response.status, {name.lower(): value for name, value in response.headers.items()}, body
+        return response.status, told(response), body
 
 
 def _cases(path: Path) -> list[dict[str, Any]]:
@@ -236,7 +242,7 @@ def _cases(path: Path) -> list[dict[str, Any]]:
 
 
 def _violations(
-    contract: Contract, request: dict[str, Any], status: int, headers: dict[str, str], body: bytes
+    contract: Contract, request: dict[str, Any], status: int, headers: dict[str, Any], body: bytes
 ) -> list[str]:
     """What our own document does not allow about an answer of ours."""
     described = urlsplit(request["path"]).path

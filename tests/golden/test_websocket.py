@@ -91,6 +91,8 @@ async def test_session(
     path: Path, session: dict[str, Any], database: str, tmp_path: Path, share: Callable[[str, int, int], None]
 ) -> None:
     """A recorded session goes the same way with us."""
+    if "handshake_response_headers" not in session:
+        pytest.skip("no session with frames among these")
     steps = session["frames"]
     async with staged(database, tmp_path) as (url, live, world), aiohttp.ClientSession() as client:
         set_scene(world, steps)
@@ -136,6 +138,8 @@ async def test_silent_session(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Without a subscription nothing comes but pings, at the recorded times, a hundred times as fast."""
+    if "handshake_response_headers" not in session:
+        pytest.skip("no silent session among these")
     recorded = [step["t_ms"] for step in session["frames"] if step["dir"] == "server" and step["frame"] == "ping"]
     wrong = [
         f"ping {number} after {moment} ms"

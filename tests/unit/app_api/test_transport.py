@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
+from leasehold.app_api.upstreams.breaker import Breaker
 from leasehold.app_api.upstreams.failures import ChainFailure, ServiceFailure
 from leasehold.app_api.upstreams.transport import Manners, Transport
 
@@ -144,6 +145,17 @@ async def test_an_unreachable_upstream_does_not_show_its_address() -> None:
             await transport.get("/status", context="status")
     said = "chain: Request failed: error sending request"
     assert (failure.value.message, failure.value.code) == (said, "CHAIN_ERROR")
+
+
+async def test_a_probe_reaches_an_upstream_that_others_are_kept_from(upstream: Upstream, transport: Transport) -> None:
+    """Whether an upstream is back can be asked while its circuit breaker is open; that alone does not close it."""
+    transport.breaker = Breaker(lambda: 0.0, failures=1)
+    transport.breaker.failed()
+    upstream.handler = answering(200, "{}")
+    with pytest.raises(ServiceFailure, match="error sending request: left alone for a moment"):
+        await transport.ask("GET", "/")
+    assert (await transport.ask("GET", "/", guarded=False)).good
+    assert (upstream.calls, transport.breaker.open) == (1, True)
 
 
 async def test_an_upstream_that_is_not_configured_says_so() -> None:

@@ -82,6 +82,9 @@ class DetailedHealthResponse(msgspec.Struct):
     cache: CacheStatus
 
 
+_LATE = ServiceStatus("timeout", True, error="Request timed out")
+
+
 async def probe(transport: Transport, target: str, also: Collection[int] = ()) -> ServiceStatus:
     """How an upstream is: JSON with a 2xx is healthy, and so are the statuses in `also`."""
     if not transport.configured:
@@ -89,15 +92,15 @@ async def probe(transport: Transport, target: str, also: Collection[int] = ()) -
     started = time.perf_counter()
     try:
         async with asyncio.timeout(PROBE_SECONDS):
-            answer = await transport.ask("GET", target, seconds=PROBE_SECONDS, again=False)
+            # Asked even while others are kept from it: whether it is back is what this is about.
+            answer = await transport.ask("GET", target, seconds=PROBE_SECONDS, again=False, guarded=False)
             if answer.good:
                 transport.decode(answer.body, msgspec.Raw)
     except TimeoutError:
-        return ServiceStatus("timeout", True, error="Request timed out")
+        return _LATE
     except ServiceFailure as error:
         detail = error.message.partition(": ")[2]
-        late = detail.endswith("timed out")
-        return ServiceStatus("timeout" if late else "unhealthy", True, error=detail)
+        return _LATE if detail.endswith("timed out") else ServiceStatus("unhealthy", True, error=detail)
     if not answer.good and answer.status not in also:
         return ServiceStatus("unhealthy", True, error=status_text(answer.status))
     return ServiceStatus("healthy", True, latency_ms=int((time.perf_counter() - started) * 1000))

@@ -79,16 +79,19 @@ class Transport:
         headers: Mapping[str, str] | None = None,
         seconds: float | None = None,
         again: bool | None = None,
+        guarded: bool = True,
     ) -> Answer:
         """Answer to a call of `target` (path and query, already escaped), whatever its status.
 
-        `again` says whether a busy upstream may be asked once more; by default only for GET.
+        `again` says whether a busy upstream may be asked once more; by default only for GET. What is not `guarded` is
+        asked even of an upstream that has not answered for a while.
         """
         if not self.configured:
             raise self.unconfigured() if self.unconfigured else self.fail("not configured", context)
         tries = self.manners.tries if (method == "GET" if again is None else again) else 1
+        once = self._guarded if guarded else self._once
         for attempt in range(tries):
-            answer = await self._guarded(method, target, context, body, headers, seconds)
+            answer = await once(method, target, context, body, headers, seconds)
             if answer.status not in _BUSY or attempt == tries - 1:
                 return answer
             await self.pause(self._wait(answer, attempt))

@@ -177,7 +177,11 @@ async def _passed_on(app: App, target: str, body: Any, kind: Any, context: str) 
     answer = await transport.ask("POST", target, context=context, body=body, seconds=SECONDS, again=True)
     if not answer.good:
         raise transport.refused(answer, context)
-    transport.decode(answer.body, kind, context)
+    transport.decode(answer.body, msgspec.Raw, context)
+    try:
+        msgspec.json.decode(answer.body, type=kind)
+    except msgspec.MsgspecError as error:
+        raise transport.fail(f"Malformed {transport.name} {context} response") from error
     return answer.body
 
 

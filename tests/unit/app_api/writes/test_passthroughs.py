@@ -78,6 +78,7 @@ async def test_a_route_without_what_clients_need_failed(stage: Stage, broken: di
     stage.world.answers["POST /v2/fungible/route"] = (200, broken)
     status, answer = await stage.send("/api/swap/route", ROUTE)
     assert (status, answer["error"]["code"]) == (502, "SWAP_ROUTE_FAILED")
+    assert answer["error"]["message"] == "Skip: Malformed Skip route response"
 
 
 async def test_swaps_wait_for_the_configuration() -> None:
