@@ -16,6 +16,7 @@ from leasehold.core.errors import NotReady
 from leasehold.core.metrics import Metrics
 from leasehold.serving.frames import Item
 from leasehold.serving.relief import Relief
+from leasehold.serving.sockets import Line, send_all
 
 # Longest the publisher keeps the event loop to itself, and how many deliveries pass between looks at the clock.
 SLICE_SECONDS = 0.002
@@ -23,11 +24,17 @@ LOOK_EVERY = 32
 Topic = Hashable
 
 
+class Connection(Line, Protocol):
+    """What an item is sent to, compressed where it `packs`."""
+
+    packs: bool
+
+
 class Listener(Protocol):
     """A receiving end."""
 
-    def deliver(self, item: Item) -> None:
-        """Take an item without waiting."""
+    def deliver(self, item: Item) -> Connection | None:
+        """Take an item without waiting; the connection it is to be sent to now, if any."""
         ...
 
 
@@ -113,9 +120,17 @@ class Hub:
         # Whoever joins or leaves while a large audience is served changes the listeners, not this round.
         audience = tuple(listeners)
         started = sliced = self._monotonic()
-        for number, listener in enumerate(audience, 1):
-            listener.deliver(item)
-            if number % LOOK_EVERY == 0 and self._monotonic() - sliced > SLICE_SECONDS:
+        for start in range(0, len(audience), LOOK_EVERY):
+            plain: list[Connection] = []
+            packed: list[Connection] = []
+            for listener in audience[start : start + LOOK_EVERY]:
+                connection = listener.deliver(item)
+                if connection is not None:
+                    (packed if connection.packs else plain).append(connection)
+            send_all(item.frame, plain)
+            if packed:
+                send_all(item.packed, packed)
+            if self._monotonic() - sliced > SLICE_SECONDS:
                 await asyncio.sleep(0)
                 sliced = self._monotonic()
         self._published.inc()

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from starlette.types import Scope
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -22,21 +22,25 @@ from leasehold.serving.frames import WINDOW_BITS
 
 # A message from a client is a few hundred bytes; what is longer closes the connection with 1009.
 MESSAGE_BYTES = 64 * 1024
-WRITE_BUFFER = 64 * 1024
+# What a socket does not take makes its connection a slow one: as long as it is not, its transport holds nothing, and
+# what is written past the transport is in order.
+WRITE_BUFFER = 0
 PING_SECONDS = 30.0
 PONG_SECONDS = 60.0
 _EXTENSION = "leasehold.wire"
+_write = os.write
 _DEFLATE = ServerPerMessageDeflateFactory(server_no_context_takeover=True, client_no_context_takeover=True)
 
 
 class Wire(WebSocketsSansIOProtocol):
     """One connection; `drained` is called when a slow peer has caught up, `farewell` is sent before a shutdown.
 
-    `packs` says that the peer takes compressed frames of `frames`.
+    `packs` says that the peer takes compressed frames of `frames`; `descriptor` is the number of the socket for as long
+    as frames may be written to it past the transport, -1 otherwise.
     """
 
     # What each frame looks at stands in the object itself: a dictionary more per client is memory that is not at hand.
-    __slots__ = ("close_sent", "descriptor", "disconnected", "drained", "farewell", "packs", "paused", "transport")
+    __slots__ = ("_close_sent", "descriptor", "disconnected", "drained", "farewell", "packs", "paused", "transport")
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         super().__init__(*args, **keywords)
@@ -82,25 +86,25 @@ class Wire(WebSocketsSansIOProtocol):
         self.drained = None
         self.conn.parser.close()
 
+    @property
+    def close_sent(self) -> bool:
+        """Whether the close frame is out; nothing may follow it."""
+        return self._close_sent
+
+    @close_sent.setter
+    def close_sent(self, sent: bool) -> None:
+        self._close_sent = sent
+        if sent:
+            self.descriptor = -1
+
     def write(self, frame: bytes) -> None:
         """Send a finished frame; nothing happens on a connection that is ending."""
-        if self.close_sent or self.disconnected:
-            return
-        transport = self.transport
-        if self.descriptor < 0 or transport.get_write_buffer_size() or transport.is_closing():
-            # Behind what the transport still holds, so that order is kept.
-            transport.write(frame)
-            return
-        try:
-            sent = os.write(self.descriptor, frame)
-        except BlockingIOError:
-            sent = 0
-        except OSError:
-            # The peer is gone; the transport will be told the same.
-            transport.abort()
-            return
-        if sent < len(frame):
-            transport.write(frame[sent:])
+        send_all(frame, (self,))
+
+    def write_rest(self, frame: bytes, sent: int) -> None:
+        """Send what the socket did not take of a frame, or all of it behind what the transport still holds."""
+        if not self._close_sent and not self.disconnected:
+            self.transport.write(frame[sent:])
 
     def forget_handshake(self) -> None:
         """Let go of what was asked and answered: with many connections it is a good part of the memory."""
@@ -131,6 +135,33 @@ class Wire(WebSocketsSansIOProtocol):
         if self.farewell and self.handshake_complete:
             self.write(self.farewell)
         super().shutdown()
+
+
+class Line(Protocol):
+    """What frames are sent to: a socket, and who has the rest of a frame that the socket does not take."""
+
+    descriptor: int
+    paused: bool
+
+    def write_rest(self, frame: bytes, sent: int) -> None: ...
+
+
+def send_all(frame: bytes, lines: Sequence[Line]) -> None:
+    """Send a finished frame to many, waiting for none.
+
+    First every connection is looked at, then all are written to. A system call turns out what the processor has at hand
+    of this process: objects that are looked at between one call and the next are fetched from afar each time.
+    """
+    size = len(frame)
+    descriptors = [-1 if line.paused else line.descriptor for line in lines]
+    for number, descriptor in enumerate(descriptors):
+        try:
+            sent = _write(descriptor, frame) if descriptor >= 0 else 0
+        except OSError:
+            # The socket is full, or the peer gone: the transport finds out which when it tries.
+            sent = 0
+        if sent != size:
+            lines[number].write_rest(frame, sent)
 
 
 def wire_of(scope: Scope) -> Wire:

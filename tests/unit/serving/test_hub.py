@@ -8,7 +8,7 @@ import pytest
 
 from leasehold.core.errors import NotReady
 from leasehold.core.metrics import Metrics
-from leasehold.serving.frames import Item
+from leasehold.serving.frames import Item, text_frame
 from leasehold.serving.hub import SLICE_SECONDS, Hub
 
 
@@ -33,6 +33,38 @@ async def test_every_listener_of_a_topic_gets_the_same_item() -> None:
     assert await hub.publish("prices", item) == 2
     assert one.heard == two.heard == [item]
     assert other.heard == []
+
+
+class Phone(Ear):
+    """A listener with a connection that takes frames."""
+
+    def __init__(self, *, packs: bool) -> None:
+        super().__init__()
+        self.packs = packs
+        self.paused = False
+        self.descriptor = -1
+        self.got: list[bytes] = []
+
+    def deliver(self, item: Item) -> Phone:
+        super().deliver(item)
+        return self
+
+    def write_rest(self, frame: bytes, sent: int) -> None:
+        self.got.append(frame[sent:])
+
+
+async def test_connections_get_the_form_they_take() -> None:
+    """Whoever packs gets the one compressed frame, the others the plain one: the very same bytes for all of a kind."""
+    hub = Hub(Metrics())
+    phones = [Phone(packs=number % 3 == 0) for number in range(100)]
+    for phone in (*phones, Ear()):
+        hub.join("t", phone)
+    item = Item(1, text_frame(b"a" * 2000))
+    assert await hub.publish("t", item) == 101
+    for phone in phones:
+        (frame,) = phone.got
+        assert frame is (item.packed if phone.packs else item.frame)
+    assert len(item.packed) < 100
 
 
 async def test_nothing_of_a_gone_listener_stays() -> None:

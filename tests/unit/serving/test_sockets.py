@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
@@ -81,6 +83,66 @@ async def test_frames_stay_whole_and_in_order_for_a_peer_that_stops_reading() ->
         assert not wire.paused
         wire.write(text_frame(b"again"))
         assert await client.receive_str() == "again"
+
+
+class Line:
+    """One end of a pair of sockets; what the socket does not take is noted."""
+
+    def __init__(self) -> None:
+        self.own, self.peer = socket.socketpair()
+        self.own.setblocking(False)
+        self.descriptor = self.own.fileno()
+        self.paused = False
+        self.rest: list[tuple[bytes, int]] = []
+
+    def write_rest(self, frame: bytes, sent: int) -> None:
+        self.rest.append((frame, sent))
+
+    def fill(self, room: int) -> None:
+        """Let the socket take nothing more, or only so much."""
+        self.own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self.own.send(b"y" * 4096)
+        self.peer.recv(room)
+
+    def close(self) -> None:
+        self.own.close()
+        self.peer.close()
+
+
+def test_one_full_socket_is_no_matter_to_the_others() -> None:
+    """A frame for many goes to each socket that takes it; the rest of it, or all, is left to whose socket does not."""
+    with contextlib.ExitStack() as stack:
+        lines = [stack.enter_context(contextlib.closing(Line())) for _ in range(6)]
+        good, full, gone, slow, closing, last = lines
+        full.fill(0)
+        gone.peer.close()
+        slow.paused = True
+        closing.descriptor = -1
+        frame = text_frame(b"x" * 1000)
+        sockets.send_all(frame, lines)
+        for line in (good, last):
+            assert line.peer.recv(10_000) == frame
+            assert line.rest == []
+        for line in (full, gone, slow, closing):
+            assert line.rest == [(frame, 0)]
+
+
+def test_a_frame_is_torn_where_the_socket_ends() -> None:
+    """Who gets the rest of a frame is told how much of it is out."""
+    with contextlib.closing(Line()) as line:
+        line.own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        frame = text_frame(b"x" * 10_000_000)
+        sockets.send_all(frame, (line,))
+        ((whole, sent),) = line.rest
+        assert whole is frame
+        assert 0 < sent < len(frame)
+        line.own.close()
+        seen = b""
+        while data := line.peer.recv(1 << 20):
+            seen += data
+        assert seen == frame[:sent]
 
 
 async def test_nothing_is_written_to_a_connection_that_ended() -> None:

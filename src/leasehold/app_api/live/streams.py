@@ -20,16 +20,14 @@ from typing import Protocol
 
 from leasehold.app_api.live.topics import Key
 from leasehold.serving.frames import Item
+from leasehold.serving.hub import Connection
 
 
-class Wire(Protocol):
+class Wire(Connection, Protocol):
     """The connection: finished frames go out, compressed ones where it `packs`; `end` closes it.
 
     While it is not `paused` nothing waits for it: who resumes it calls `drained` first.
     """
-
-    paused: bool
-    packs: bool
 
     def write(self, frame: bytes) -> None: ...
 
@@ -70,15 +68,15 @@ class Stream:
     outdated: bool = False
     task: asyncio.Task[None] | None = None
 
-    def deliver(self, item: Item) -> None:
-        """Send an item that was just published, or note that it was."""
+    def deliver(self, item: Item) -> Wire | None:
+        """The connection that an item which was just published is to be sent to, None when it is only noted."""
         # Run for every client of a broadcast: no call, and no look at an object, that can be spared.
         seq = item.seq
         if seq <= self.cursor:
-            return
+            return None
         wire = self.wire
         if wire.paused or self.state is not _LIVE:
             self.holder.defer(self, item)
-            return
+            return None
         self.cursor = seq
-        wire.write(item.packed if wire.packs else item.frame)
+        return wire

@@ -37,12 +37,17 @@ class FakeWire:
     def __init__(self) -> None:
         self.paused = False
         self.packs = False
+        self.descriptor = -1
         self.got: list[dict[str, Any]] = []
         self.ended: tuple[int, str] | None = None
 
     def write(self, frame: bytes) -> None:
         if self.ended is None:
             self.got.append(payload(frame))
+
+    def write_rest(self, frame: bytes, sent: int) -> None:
+        assert sent == 0
+        self.write(frame)
 
     def end(self, code: int, reason: str) -> None:
         self.ended = (code, reason)
