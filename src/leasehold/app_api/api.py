@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leasehold.app_api import site
+from leasehold.app_api import agents, site
 from leasehold.app_api.app import App, Cells
 from leasehold.app_api.resources import (
     assets,
@@ -31,7 +31,7 @@ from leasehold.app_api.writes import routes as writes
 from leasehold.core.clock import Clock
 from leasehold.core.settings import Settings
 from leasehold.serving.envelopes import ApplicationDialect
-from leasehold.serving.pages import publish_description, text_index
+from leasehold.serving.pages import publish_description
 from leasehold.serving.routes import Cache, Registry
 from leasehold.serving.snapshots import SnapshotTable
 
@@ -65,13 +65,6 @@ RESOURCES = (
     swap,
     transfer,
 )
-ROBOTS = f"""User-agent: *
-Content-Signal: search=no, ai-input=no, ai-train=no
-Allow: /.well-known/
-Allow: /llms.txt
-Disallow: /
-# Agents: the interface is described at {DOCUMENT}
-"""
 
 
 def assemble(settings: Settings, clock: Clock) -> App:
@@ -91,13 +84,4 @@ async def describe(app: App) -> None:
     await publish_description(
         app.registry, app.snapshots, document_at=DOCUMENT, text_at="/llms.txt", cache_control=Cache.snapshot(30).header
     )
-    catalogue = {"linkset": [{"anchor": "/api", "service-desc": [{"href": DOCUMENT, "type": "application/json"}]}]}
-    overview = text_index(app.registry, document_at=DOCUMENT).encode()
-    for target, body, kind in (
-        ("/robots.txt", ROBOTS.encode(), "text/plain; charset=utf-8"),
-        ("/.well-known/api-catalog", catalogue, "application/linkset+json"),
-        ("/.well-known/llms.txt", overview, "text/plain; charset=utf-8"),
-    ):
-        await app.snapshots.publish(
-            target, body, height=0, time_ns=0, content_type=kind, cache_control="public, max-age=300"
-        )
+    await agents.publish(app.registry, app.snapshots, document_at=DOCUMENT)

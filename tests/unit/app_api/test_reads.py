@@ -148,6 +148,8 @@ async def test_transactions_are_asked_for_as_asked(warm: Running) -> None:
     for refusal, expected in (((400, {"error": "no"}), 400), ((500, {}), 502), ((200, {"not": "a list"}), 502)):
         warm.world.paths["/api/txs"] = refusal
         assert (await warm.get(f"/api/etl/txs?address={OWNER}"))[0] == expected
+    warm.world.paths["/api/txs"] = (400, {"error": "an address is required"})
+    assert await warm.get("/api/etl/txs?limit=2") == (200, [])
 
 
 @pytest.mark.parametrize(
