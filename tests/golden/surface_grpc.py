@@ -18,7 +18,7 @@ from tests.golden.surface_judgement import differences, masked
 from leasehold.chain.json_codec import JsonCodec
 from leasehold.chain.registry import Registry
 
-TIMEOUT = 10.0
+TIMEOUT = 60.0
 REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 
 

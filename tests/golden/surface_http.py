@@ -16,7 +16,7 @@ from tests.golden.surface_judgement import differences, form, layout
 from leasehold.chain.json_codec import JsonCodec
 from leasehold.chain.registry import Registry
 
-TIMEOUT = 10.0
+TIMEOUT = 60.0
 _LEFT_OUT = re.compile(r"<left out: string of (\d+) characters, sha256 ([0-9a-f]{64}), begins (.)\3+")
 _CUT = re.compile(r"(.)\.\.\.<(\d+) chars>$")
 # These belong to the moment; whether they are there is compared, not what they say.

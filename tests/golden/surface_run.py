@@ -31,6 +31,8 @@ _ONCE = ("broadcast_tx", "check_tx", "BroadcastTx", "/cosmos/tx/v1beta1/txs")
 
 # Blocks after which a transaction that was waited for has come.
 BLOCKS_WAITED = 3
+# How long an answer to what is in a block may take; only one that never comes takes that long.
+ANSWER_SECONDS = 5.0
 # What a case of unforeseen form may raise while it is asked or read.
 UNASKABLE = (
     OSError, EOFError, LookupError, TypeError, ValueError, AttributeError, AssertionError,
@@ -194,12 +196,23 @@ class Asking:
         if "_by_hash" in _text(case) and not _is_refused(case):
             request = self._chain.translated(request)
         asked = asyncio.ensure_future(self._clients[case.surface].ask(request))
-        for _ in range(BLOCKS_WAITED if _waits_for_block(case) else 0):
-            await asyncio.sleep(0.1)
-            if not asked.done():
-                self._chain.seal_next()
-                await self._play_on()
+        if _waits_for_block(case):
+            await self._until_taken(asked, _broadcast(case, self._chain))
+            for _ in range(BLOCKS_WAITED):
+                if not asked.done():
+                    self._chain.seal_next()
+                    await self._play_on()
+                    await asyncio.wait((asked,), timeout=ANSWER_SECONDS)
         return self._judge.judge(case, await asked)
+
+    async def _until_taken(self, asked: asyncio.Future[Any], raw: bytes | None) -> None:
+        """Wait until the mempool has taken a transaction, or has refused it: no block may come before that."""
+        mempool = self._chain.node.mempool
+        while not asked.done():
+            pending = mempool.first(len(mempool))
+            if raw in pending if raw is not None else pending:
+                return
+            await asyncio.sleep(0.005)
 
     def _prepare(self, case: Case) -> None:
         """Bring the mempool to what it was: cases that sent something before this one may have been taken away."""
@@ -259,4 +272,8 @@ def _only_once(case: Case) -> bool:
 
 
 def _waits_for_block(case: Case) -> bool:
-    return "broadcast_tx_commit" in _text(case)
+    """Whether a case was answered with the block that has its transaction; refusals come at once."""
+    body = case.response.get("body")
+    result = body.get("result") if isinstance(body, dict) else None
+    height = result.get("height") if isinstance(result, dict) else None
+    return "broadcast_tx_commit" in _text(case) and str(height or "0") != "0"

@@ -18,7 +18,7 @@ from leasehold.devnet.rpc.server import RpcServer
 from leasehold.devnet.rpc.websocket import PING_SECONDS, SILENCE_SECONDS
 
 HASTE = 100.0
-TIMEOUT = 2.0
+TIMEOUT = 30.0
 _KINDS = {1: "text", 2: "binary", 8: "close", 9: "ping", 10: "pong"}
 _HANDSHAKE = (
     "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

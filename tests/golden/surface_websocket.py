@@ -14,7 +14,7 @@ from tests.golden.surface_judgement import differences, layout
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-TIMEOUT = 2.0
+TIMEOUT = 30.0
 # How long nothing must come where nothing was recorded, and for how many blocks.
 SILENCE, SILENT_BLOCKS, PATIENT_BLOCKS = 0.05, 3, 20
 _MAPS = frozenset({"events"})
