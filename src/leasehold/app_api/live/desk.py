@@ -44,6 +44,7 @@ class Desk:
         self.prices: Item | None = None
         self.holdings = Holdings(journal, self._listed, views.leasers)
         self.positions: dict[str, list[tuple[str, str]]] = {}
+        self._met: tuple[Notes | None, frozenset[str]] = (None, frozenset())
         self._made: OrderedDict[tuple[Key, int], list[Item]] = OrderedDict()
 
     @property
@@ -133,15 +134,21 @@ class Desk:
     def untouched(self, key: Key, notes: Notes) -> bool:
         """Whether a block certainly changed nothing of a stream of events; a look at what is known, for every one."""
         if key.name in notes.named:
-            return False
+            return key.topic == EARN and key.name not in self._lenders(notes)
         return key.topic != LEASES or self.holdings.untouched(key.name, notes)
+
+    def _lenders(self, notes: Notes) -> frozenset[str]:
+        """Who may have paid into a pool, or taken out of it, in a block."""
+        if self._met[0] is not notes:
+            self._met = (notes, notes.named_with(self.pools()))
+        return self._met[1]
 
     async def concerned(self, key: Key, notes: Notes) -> bool:
         """Whether a block may have changed what a stream of events shows."""
         if key.topic == BALANCES:
             return key.name in notes.named
         if key.topic == EARN:
-            return key.name in notes.named and not self.pools().isdisjoint(notes.contracts)
+            return key.name in self._lenders(notes)
         if key.topic != LEASES:
             return False
         return not (await self.holdings.around(key.name, notes)).keys().isdisjoint(notes.contracts)
@@ -149,7 +156,6 @@ class Desk:
     async def prepare(self, keys: Iterable[Key], block: Block) -> None:
         """Have at hand what `changes` of many streams will ask for."""
         notes = block.notes
-        pools_acted = not self.pools().isdisjoint(notes.contracts)
         await self._prepare_holdings([key.name for key in keys if key.topic == LEASES], block)
         both: list[Question] = []
         lenders: list[str] = []
@@ -159,7 +165,7 @@ class Desk:
             elif key.topic == LEASES:
                 held = await self.holdings.around(key.name, notes)
                 both += [one for lease in held if lease in notes.contracts for one in self.views.lease_questions(lease)]
-            elif pools_acted:
+            else:
                 lenders.append(key.name)
         now = [*both, *self.views.position_questions(lenders)]
         await self.views.app.upstreams.reads.prepare(((block.moment.view, now), (block.before.view, both)))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import islice
 from typing import Protocol
@@ -25,6 +25,8 @@ from leasehold.core.clock import NANOSECONDS
 REPLAY_SECONDS = 900
 MOST_BLOCKS = 10_000
 BATCH = 16
+# Blocks of which is known who met whom.
+SCENES = 64
 _CONTRACT_EVENTS = frozenset(("wasm", "execute", "instantiate", "reply", "sudo", "migrate"))
 _CONTRACT_NAMES = frozenset(("_contract_address", "contract_address"))
 _SHORTEST_ADDRESS = 38
@@ -32,13 +34,25 @@ _SHORTEST_ADDRESS = 38
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """One block: contracts by the order in which they first acted, every address it names, and its transactions."""
+    """One block: contracts by the order in which they first acted, every address it names, and its transactions.
+
+    `scenes` are the contracts that acted in each transaction with the addresses named there; of older blocks they are
+    forgotten.
+    """
 
     height: int
     time_ns: int
     contracts: dict[str, int]
     named: frozenset[str]
     transactions: dict[str, str | None]
+    scenes: tuple[tuple[frozenset[str], frozenset[str]], ...] | None = None
+
+    def named_with(self, contracts: Collection[str]) -> frozenset[str]:
+        """Addresses that were named in a transaction in which one of some contracts acted; all of the block where that
+        is not known any more."""
+        if self.scenes is None:
+            return self.named
+        return frozenset().union(*(named for acted, named in self.scenes if not acted.isdisjoint(contracts)))
 
 
 class Blocks(Protocol):
@@ -50,9 +64,24 @@ class Blocks(Protocol):
 def notes_of(block: FetchedBlock, prefix: str) -> Notes:
     """What a block's results say; `prefix` is that of the chain's addresses."""
     contracts: dict[str, int] = {}
+    scenes = [_scene(events, prefix + "1", contracts) for events in _transactions(block.results)]
+    named = frozenset().union(*(names for _, names in scenes))
+    outcomes = block.results.txs_results or []
+    transactions = {
+        sha256(tx).hexdigest().upper(): None if result.code == 0 else result.log
+        for tx, result in zip(block.txs, outcomes, strict=True)
+    }
+    acted = tuple(scene for scene in scenes if scene[0])
+    return Notes(block.height, block.time_ns, contracts, named, transactions, acted)
+
+
+def _scene(
+    events: Iterable[wire.Event], start: str, contracts: dict[str, int]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Contracts that act in some events, which are noted in their order, and addresses that are named."""
+    acted: set[str] = set()
     named: set[str] = set()
-    start = prefix + "1"
-    for event in _events(block.results):
+    for event in events:
         acts = event.type in _CONTRACT_EVENTS or event.type.startswith("wasm-")
         for attribute in event.attributes:
             value = attribute.value
@@ -63,18 +92,15 @@ def notes_of(block: FetchedBlock, prefix: str) -> Notes:
             named.add(address)
             if acts and attribute.key in _CONTRACT_NAMES:
                 contracts.setdefault(address, len(contracts))
-    outcomes = block.results.txs_results or []
-    transactions = {
-        sha256(tx).hexdigest().upper(): None if result.code == 0 else result.log
-        for tx, result in zip(block.txs, outcomes, strict=True)
-    }
-    return Notes(block.height, block.time_ns, contracts, frozenset(named), transactions)
+                acted.add(address)
+    return frozenset(acted), frozenset(named)
 
 
-def _events(results: wire.BlockResults) -> Iterator[wire.Event]:
+def _transactions(results: wire.BlockResults) -> Iterator[Iterable[wire.Event]]:
+    """Events of each transaction, then those of the block's end."""
     for result in results.txs_results or ():
-        yield from result.events or ()
-    yield from results.finalize_block_events or ()
+        yield result.events or ()
+    yield results.finalize_block_events or ()
 
 
 class Journal:
@@ -107,6 +133,7 @@ class Journal:
                 count = min(BATCH, height - first + 1)
                 self._notes.extend(await self._read(first, count))
                 first += count
+                self._forget_scenes(count)
             self._forget()
 
     async def after(self, height: int) -> Sequence[Notes]:
@@ -146,11 +173,17 @@ class Journal:
                     found = await self._read(oldest.height - count, count)
                 except (PrunedHistory, HeightNotReached):
                     raise Gone("the node does not have those blocks any more") from None
-                self._notes.extendleft(reversed(found))
+                self._notes.extendleft(replace(notes, scenes=None) for notes in reversed(found))
 
     async def _read(self, first: int, count: int) -> list[Notes]:
         fetched: Iterable[FetchedBlock] = await self._source.blocks(first, count)
         return [notes_of(block, self._prefix) for block in fetched]
+
+    def _forget_scenes(self, count: int) -> None:
+        """Of blocks that have been published for long, as many as were just added."""
+        for index in range(len(self._notes) - SCENES - count, len(self._notes) - SCENES):
+            if index >= 0:
+                self._notes[index] = replace(self._notes[index], scenes=None)
 
     def _forget(self) -> None:
         bound = self._notes[-1].time_ns - self._seconds * NANOSECONDS if self._notes else 0

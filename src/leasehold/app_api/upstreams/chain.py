@@ -368,4 +368,5 @@ async def denom_metadata(lcd: Lcd, denom: str) -> DenomMetadata | None:
 
 
 def _part(text: str) -> str:
-    return quote(text, safe="")
+    # An address needs no escaping, and is what this is asked about most.
+    return text if text.isascii() and text.isalnum() else quote(text, safe="")

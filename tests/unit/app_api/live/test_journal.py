@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from leasehold.app_api.live.journal import MOST_BLOCKS, Journal, notes_of
+from leasehold.app_api.live.journal import MOST_BLOCKS, SCENES, Journal, notes_of
 from leasehold.app_api.live.sequence import SPAN, Gone, height_of, last_of, place
 from leasehold.chain.client.blocks import FetchedBlock
 from leasehold.chain.client.wire import Attribute, BlockResults, Event, TxResult
@@ -53,6 +55,27 @@ def test_contracts_are_noted_in_order_and_addresses_by_name() -> None:
     assert notes.named == {ALICE, LEASE, POOL}
     assert list(notes.transactions.values()) == [None]
     assert list(notes_of(block(7, code=5), "chain").transactions.values()) == ["no"]
+
+
+def test_who_met_whom_is_known_by_transaction() -> None:
+    """An address is named with a contract where one transaction, or the block's end, has both."""
+    met = block(7, event("wasm", _contract_address=POOL), event("transfer", recipient=ALICE))
+    apart = block(7, event("transfer", recipient=ALICE), end=(event("wasm", _contract_address=POOL),))
+    assert notes_of(met, "chain").named_with({POOL}) == {POOL, ALICE}
+    assert notes_of(apart, "chain").named_with({POOL, LEASE}) == {POOL}
+    assert notes_of(apart, "chain").named_with({LEASE}) == frozenset()
+    assert replace(notes_of(apart, "chain"), scenes=None).named_with({LEASE}) == {POOL, ALICE}
+
+
+async def test_who_met_whom_is_forgotten_first() -> None:
+    """Of old blocks only what replays need is kept."""
+    journal = Journal(Chain(), "chain")
+    await journal.follow(1000)
+    await journal.follow(1000 + SCENES + 40)
+    known = [notes.height for notes in journal.since(0) if notes.scenes is not None]
+    assert known == list(range(1041, 1041 + SCENES))
+    await journal.after(990)
+    assert [notes.height for notes in journal.since(0) if notes.scenes is not None] == known
 
 
 async def test_notes_follow_the_chain_and_reach_back_on_demand() -> None:
