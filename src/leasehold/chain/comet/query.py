@@ -11,10 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from fractions import Fraction
 
-from leasehold.core.clock import from_datetime, parse_rfc3339
+from leasehold.chain.go_time import DATE_LAYOUT, TIME_LAYOUT, BadTime, parse_go_time
 
 MAX_LENGTH = 512
 
@@ -122,21 +121,17 @@ def _compare(operator: str, left: Fraction | int, right: Fraction | int) -> bool
 
 
 def _date_ns(text: str) -> int | None:
-    if not re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):
-        return None
-    try:
-        day = date.fromisoformat(text)
-    except ValueError:
-        return None
-    return from_datetime(datetime(day.year, day.month, day.day, tzinfo=UTC))
+    return _instant(text, DATE_LAYOUT)
 
 
 def _time_ns(text: str) -> int | None:
-    if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)", text, re.ASCII):
-        return None
+    return _instant(text, TIME_LAYOUT)
+
+
+def _instant(text: str, layout: str) -> int | None:
     try:
-        return parse_rfc3339(text)
-    except ValueError:
+        return parse_go_time(text, layout)[1]
+    except BadTime:
         return None
 
 
@@ -293,15 +288,13 @@ class _Scanner:
 
 
 def _checked_instant(text: str, kind: str) -> str:
-    word, layout, instant = (
-        ("TIME", "2006-01-02T15:04:05Z07:00", _time_ns(text))
-        if kind == TIME
-        else ("DATE", "2006-01-02", _date_ns(text))
-    )
-    if instant is None:
-        raise QuerySyntaxError(f'invalid {word} value: parsing time "{text}" as "{layout}": cannot parse "{text}"')
-    if not 1900 <= int(text[:4]) <= 2999:
-        raise QuerySyntaxError(f"{kind} year {int(text[:4])} out of range")
+    word, layout = ("TIME", TIME_LAYOUT) if kind == TIME else ("DATE", DATE_LAYOUT)
+    try:
+        year, _ = parse_go_time(text, layout)
+    except BadTime as error:
+        raise QuerySyntaxError(f"invalid {word} value: {error}") from None
+    if not 1900 <= year <= 2999:
+        raise QuerySyntaxError(f"{kind} year {year} out of range")
     return text
 
 

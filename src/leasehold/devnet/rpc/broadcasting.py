@@ -24,6 +24,14 @@ class Failure(LeaseholdError):
     """A method can't answer; the message is the original's."""
 
 
+class Panic(Exception):
+    """What makes the original's handler panic, with the text it recovers with; `is_error` tells Go's own from words."""
+
+    def __init__(self, text: str, *, is_error: bool = False) -> None:
+        super().__init__(text)
+        self.is_error = is_error
+
+
 class Broadcasting:
     """What comes from outside, and what became of it."""
 

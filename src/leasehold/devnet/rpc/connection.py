@@ -33,6 +33,7 @@ NOTED = frozenset(
     (
         b"access-control-request-headers",
         b"access-control-request-method",
+        b"content-type",
         b"expect",
         b"host",
         b"origin",
@@ -68,6 +69,11 @@ class _Request:
     def header(self, name: bytes) -> str | None:
         """One of the headers that matter here, by its lower-case name."""
         return self.noted.get(name)
+
+    @property
+    def is_form(self) -> bool:
+        kind = self.noted.get(b"content-type", "").partition(";")[0].strip().lower()
+        return self.method in ("POST", "PUT", "PATCH") and kind == "application/x-www-form-urlencoded"
 
 
 class Connection(asyncio.Protocol):
@@ -253,6 +259,9 @@ class Connection(asyncio.Protocol):
         if request.method == "OPTIONS" and request.header(b"access-control-request-method") is not None:
             return HttpAnswer(204, b"", "")
         if name in dispatcher.table:
+            if request.body and request.is_form:
+                # Fields of a form count like parameters, after those of the address.
+                query = b"&".join((query, *b"".join(request.body).split(b"&")))
             return dispatcher.uri(name, query.decode("latin-1"))
         if not name:
             body = b"".join(request.body)

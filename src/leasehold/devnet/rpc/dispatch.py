@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from collections.abc import Awaitable, Coroutine
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from urllib.parse import parse_qsl
 from leasehold.core import logging
 from leasehold.core.errors import LeaseholdError
 from leasehold.devnet.rpc.arguments import BadArgument, from_params, from_query
+from leasehold.devnet.rpc.broadcasting import Panic
 from leasehold.devnet.rpc.envelope import (
     INTERNAL,
     INVALID_PARAMS,
@@ -33,11 +35,10 @@ log = logging.get("rpc")
 # Bodies above this size are read in a thread.
 LARGE = 65_536
 
+# A per cent sign without two hexadecimal digits after it.
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
 TOO_FEW_ARGUMENTS = "reflect: Call with too few input arguments"
-
-
-class Panic(Exception):
-    """What makes the original's handler panic, with the text it recovers with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,8 @@ def call(method: Method, identity: bytes, values: list[Any]) -> Answer | Corouti
         if inspect.isawaitable(result):
             return _awaited(method, identity, result)
         return Answer(success(identity, encoded(result)), True)
+    except Panic:
+        raise
     except Exception as error:  # noqa: BLE001 - a caller gets an answer whatever a handler trips over
         return Answer(_failed(method, identity, error), False)
 
@@ -117,7 +120,10 @@ class Dispatcher:
         except BadArgument as error:
             text = f"error converting http params to arguments: {error.message}"
             return HttpAnswer(500, failure(URI_ID, INVALID_PARAMS, text))
-        answered = call(method, URI_ID, values)
+        try:
+            answered = call(method, URI_ID, values)
+        except Panic as panic:
+            return HttpAnswer(500, failure(URI_ID, INTERNAL, str(panic)))
         if isinstance(answered, Answer):
             return _uri_answer(method, values, answered)
         return self._uri_later(method, values, answered)
@@ -224,8 +230,8 @@ def _batch_answer(answers: list[Answer], is_cacheable: bool) -> HttpAnswer:
 
 
 def _parameters(query: str) -> dict[str, str]:
-    """URI parameters; of several with one name the first counts, and what a semicolon touches is dropped."""
-    pairs = "&".join(pair for pair in query.split("&") if ";" not in pair)
+    """URI parameters; of several with one name the first counts, and what can't be unescaped is dropped."""
+    pairs = "&".join(pair for pair in query.split("&") if ";" not in pair and not _BAD_ESCAPE.search(pair))
     found: dict[str, str] = {}
     for name, value in parse_qsl(pairs, keep_blank_values=True, errors="surrogateescape"):
         found.setdefault(name, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,10 @@ class _Wire(msgspec.Struct):
 
 _one: msgspec.json.Decoder[_Wire | None] = msgspec.json.Decoder(_Wire | None)
 _many: msgspec.json.Decoder[list[_Wire | None]] = msgspec.json.Decoder(list[_Wire | None])
+_object_of: msgspec.json.Decoder[dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_objects: msgspec.json.Decoder[list[dict[str, msgspec.Raw]]] = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
+_MEMBERS = frozenset(("jsonrpc", "id", "method", "params"))
+_OTHER_CASE = re.compile(rb'"(?!(?:jsonrpc|id|method|params)")(?i:jsonrpc|id|method|params)"\s*:')
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,8 @@ def read_frame(frame: bytes) -> Request:
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
+    if _OTHER_CASE.search(body):
+        body = _lowered(body)
     try:
         # Raw members are taken as they are: where there are escapes, their syntax is still to be looked at.
         if b"\\" not in body:
@@ -118,6 +125,21 @@ def _decoded(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
         raise
     except (msgspec.DecodeError, RecursionError):
         raise Unparsable("exceeded max depth") from None
+
+
+def _lowered(body: bytes) -> bytes:
+    """The same with the names of a request's members in lower case: Go takes them in any."""
+    try:
+        if body.lstrip(b" \t\r\n")[:1] == b"[":
+            return b"[" + b",".join(map(_object, _objects.decode(body))) + b"]"
+        return _object(_object_of.decode(body))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return body
+
+
+def _object(members: dict[str, msgspec.Raw]) -> bytes:
+    named = {name.lower() if name.lower() in _MEMBERS else name: raw for name, raw in members.items()}
+    return b"{" + b",".join(encoded(name) + b":" + bytes(raw) for name, raw in named.items()) + b"}"
 
 
 def _request(wire: _Wire | None) -> Request:

@@ -22,7 +22,7 @@ from leasehold.devnet.consensus.keys import derived_key
 from leasehold.devnet.consensus.node import Node
 from leasehold.devnet.consensus.search import Searcher
 from leasehold.devnet.rpc import consensus_state, rendering
-from leasehold.devnet.rpc.broadcasting import COMMIT_TIMEOUT_SECONDS, Broadcasting, Failure, Result
+from leasehold.devnet.rpc.broadcasting import COMMIT_TIMEOUT_SECONDS, Broadcasting, Failure, Panic, Result
 from leasehold.devnet.rpc.gojson import escaped
 
 PER_PAGE, MAX_PER_PAGE = 30, 100
@@ -138,6 +138,10 @@ class Methods(Broadcasting):
 
     def genesis_chunked(self, chunk: int) -> Result:
         chunks = self._genesis_chunks()
+        # The original takes the number for a signed one and does not expect it to be negative.
+        chunk = chunk if chunk < 1 << 63 else chunk - (1 << 64)
+        if chunk < 0:
+            raise Panic(f"runtime error: index out of range [{chunk}]", is_error=True)
         if chunk >= len(chunks):
             raise Failure(f"there are {len(chunks) - 1} chunks, {chunk} is invalid")
         return {"chunk": str(chunk), "total": str(len(chunks)), "data": b64encode(chunks[chunk]).decode()}

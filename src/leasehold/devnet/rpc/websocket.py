@@ -17,8 +17,8 @@ from websockets.protocol import State
 from websockets.server import ServerProtocol
 
 from leasehold.devnet.rpc.arguments import BadArgument
-from leasehold.devnet.rpc.broadcasting import Failure
-from leasehold.devnet.rpc.dispatch import LARGE, Answer, Panic, call, values_of
+from leasehold.devnet.rpc.broadcasting import Failure, Panic
+from leasehold.devnet.rpc.dispatch import LARGE, Answer, call, values_of
 from leasehold.devnet.rpc.envelope import (
     INTERNAL,
     NOT_FOUND,
@@ -156,13 +156,13 @@ class WebSocketSession:
             return failure(identity, NOT_FOUND)
         try:
             values = values_of(method, request)
+            if method.call is None:
+                return self._subscription(request, identity, values)
+            answered = call(method, identity, values)
         except BadArgument as error:
             return failure(identity, INTERNAL, f"error converting json params to arguments: {error.message}")
         except Panic as panic:
-            return failure(URI_ID, INTERNAL, f"WSJSONRPC: {panic}")
-        if method.call is None:
-            return self._subscription(request, identity, values)
-        answered = call(method, identity, values)
+            return failure(URI_ID, INTERNAL, str(panic) if panic.is_error else f"WSJSONRPC: {panic}")
         return answered.body if isinstance(answered, Answer) else _body(answered)
 
     def _subscription(self, request: Request, identity: bytes, values: list[Any]) -> bytes:

@@ -32,6 +32,8 @@ def sent(**members: Any) -> dict[str, Any]:
         (sent(id="x<"), {"jsonrpc": "2.0", "id": "x<", "result": {}}),
         (sent(id=1.9), {"jsonrpc": "2.0", "id": 1, "result": {}}),
         ({"id": 1, "method": "health"}, {"jsonrpc": "2.0", "id": 1, "result": {}}),
+        ({"ID": 1, "Method": "health", "PARAMS": []}, {"jsonrpc": "2.0", "id": 1, "result": {}}),
+        ([{"Id": 1, "METHOD": "health"}, HEALTH], [{"jsonrpc": "2.0", "id": 1, "result": {}}] * 2),
         ([HEALTH, {**HEALTH, "id": 2}], [{"jsonrpc": "2.0", "id": n, "result": {}} for n in (1, 2)]),
         ([HEALTH, {"method": "health"}], {"jsonrpc": "2.0", "id": 1, "result": {}}),
         (sent(id=1, method="nosuch"), UNKNOWN),
@@ -49,6 +51,32 @@ async def test_notifications_get_no_answer(client: Any, body: bytes) -> None:
     """What has no id is answered with an empty 200."""
     reply = await client.post(body)
     assert (reply.status, reply.body, "content-type" in reply.headers) == (200, b"", False)
+
+
+async def test_fields_of_a_form_are_parameters(client: Any) -> None:
+    """A form sent to a method's path is read like the query of its address, after it."""
+    form = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
+    reply = await client.request("POST", "/header", b"height=3", form)
+    assert reply.json["result"]["header"]["height"] == "3"
+    reply = await client.request("POST", "/header?height=4", b"height=3", form)
+    assert reply.json["result"]["header"]["height"] == "4"
+    reply = await client.request("POST", "/header", b"height=3", {"Content-Type": "text/plain"})
+    assert reply.json["result"]["header"]["height"] == "10"
+
+
+async def test_parameters_that_cannot_be_unescaped_are_missing(client: Any) -> None:
+    """A per cent sign without its digits takes its own parameter away and no other."""
+    assert (await client.get("/header?height=%zz")).json["result"]["header"]["height"] == "10"
+    assert (await client.get("/header?x=%&height=3")).json["result"]["header"]["height"] == "3"
+
+
+async def test_a_chunk_beyond_every_number_is_a_panic(client: Any) -> None:
+    """The original counts chunks with a sign: what overflows it ends in a recovered panic, by POST and by URI."""
+    text = "runtime error: index out of range [-1]"
+    expected = {"jsonrpc": "2.0", "id": -1, "error": {"code": -32603, "message": "Internal error", "data": text}}
+    body = {"jsonrpc": "2.0", "id": 5, "method": "genesis_chunked", "params": {"chunk": "18446744073709551615"}}
+    for reply in (await client.post(body), await client.get("/genesis_chunked?chunk=18446744073709551615")):
+        assert (reply.status, reply.json) == (500, expected)
 
 
 STRUCT = 'struct { JSONRPC string "json:\\"jsonrpc\\""'
