@@ -74,8 +74,9 @@ class Conversation:
             await self.socket.close(code=frame.get("code") or 1000)
             return
         elif frame["frame"] == "text":
-            if frame.get("data", {}).get("type") == "subscribe":
-                self.subscribed.append(frame["data"])
+            said = frame.get("data")
+            if isinstance(said, dict) and said.get("type") == "subscribe":
+                self.subscribed.append(said)
             await self.socket.send_str(frame["raw"] if "raw" in frame else json.dumps(frame["data"]))
         await self.listen()
 
