@@ -85,7 +85,7 @@ def test_the_first_load_is_light_and_soon_usable(first_load: Finding) -> None:
     # Two seconds of a machine that has nothing else to do; a slower or busier one is given as much more time as it
     # needs for other work.
     load = os.getloadavg()[0] / (os.cpu_count() or 1)
-    slowness = max(1.0, first_load["pace"] / USUAL_PACE_MS) * max(1.0, load)
+    slowness = max(1.0, first_load["pace"] / USUAL_PACE_MS, load)
     print(
         f"first load: {first_load['bytes']:,} bytes, usable after {first_load['interactive']} ms, {slowness:.1f}× slow"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -10,13 +11,14 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -29,6 +31,10 @@ PATIENCE = 300.0
 # Below the ports that the system gives to outgoing connections, any of which could take a free one before the stack
 # has it.
 _LOWEST, _SPAN = 10_000, 22_000
+# Where a stack listens by default, perhaps one that somebody starts just now.
+_RESERVED = frozenset(PORTS.values())
+# Locks on the ports that this process chose; they end with it.
+_claims: list[IO[str]] = []
 
 
 class Stack:
@@ -116,16 +122,35 @@ class Stack:
 
 
 def _free_ports(count: int) -> list[int]:
-    found: set[int] = set()
+    """Ports that nobody listens on, and no other test run on this machine takes while this process lives."""
+    folder = Path(tempfile.gettempdir()) / "leasehold-test-ports"
+    folder.mkdir(exist_ok=True)
+    found: list[int] = []
     while len(found) < count:
         port = _LOWEST + random.SystemRandom().randrange(_SPAN)
-        with closing(socket.socket()) as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        found.add(port)
-    return list(found)
+        if port not in _RESERVED and _claimed(folder / str(port)) and _unused(port):
+            found.append(port)
+    return found
+
+
+def _claimed(path: Path) -> bool:
+    claim = path.open("w")
+    try:
+        fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        claim.close()
+        return False
+    _claims.append(claim)
+    return True
+
+
+def _unused(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 @contextmanager

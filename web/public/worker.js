@@ -25,6 +25,8 @@ const KINDS = {
 };
 // Where the page leaves the language, which a worker cannot see.
 const NOTES = "leasehold-notes";
+// A browser ends a worker that takes too long to show something; English in time is better than nothing.
+const LONGEST_WAIT_MS = 5_000;
 
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
@@ -57,7 +59,7 @@ function read(data) {
 async function texts() {
   try {
     const kept = await (await caches.open(NOTES)).match("/language");
-    const answer = await fetch(`/api/locales/${kept ? await kept.text() : "en"}`);
+    const answer = await fetch(`/api/locales/${kept ? await kept.text() : "en"}`, { signal: AbortSignal.timeout(LONGEST_WAIT_MS) });
     return { ...TEXTS, ...(answer.ok ? (await answer.json()).push : {}) };
   } catch {
     return TEXTS;

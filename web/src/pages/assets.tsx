@@ -104,8 +104,9 @@ function tickerOf(row: Balance): string {
   return row.key.split("@")[0] ?? row.key;
 }
 
-/** The network a balance came from, which tells two denoms of one currency apart. */
+/** The network a balance came from, which tells two denoms of one currency apart; the chain's own came from nowhere. */
 function from(row: Balance): string {
+  if (!row.denom.startsWith("ibc/")) return t("of this chain");
   const network = row.key.split("@")[1]?.split("-")[0] ?? "";
   return network ? t("from {network}", { network: network[0] + network.slice(1).toLowerCase() }) : "";
 }

@@ -4,6 +4,7 @@ vi.stubGlobal("location", { pathname: "/", href: "http://x/" });
 vi.stubGlobal("addEventListener", () => undefined);
 vi.stubGlobal("document", { addEventListener: () => undefined });
 const { choices, mostLent } = await import("./lease-quote");
+const { ranked } = await import("./open-lease");
 
 const quote = (borrow_amount: string, max_ltd?: number) => ({
   borrow_ticker: "USDC",
@@ -30,5 +31,14 @@ describe("how far the leverage goes", () => {
     expect(choices(1857).slice(-3)).toEqual([1800, 1850, 1857]);
     expect(choices(1857)[0]).toBe(250);
     expect(choices(250)).toEqual([250]);
+  });
+});
+
+describe("the market to begin with", () => {
+  it("is the one with the deepest pool; one that nobody knows comes last", () => {
+    const protocol = (name: string) => ({ protocol: name, network: "Osmosis", dex: "", position_type: "Long", lpn: "USDC" });
+    const pool = (name: string, usd: string) => ({ protocol: name, total_deposited_usd: usd }) as never;
+    const found = ranked([protocol("A"), protocol("B"), protocol("C")], [pool("B", "900.5"), pool("A", "90000")]);
+    expect(found.map((one) => one.protocol)).toEqual(["A", "B", "C"]);
   });
 });

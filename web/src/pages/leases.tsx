@@ -1,11 +1,11 @@
 import { get } from "../api/client";
 import type { Leases as Answer } from "../api/types";
-import { protocols } from "../state/shared";
+import { pools, protocols } from "../state/shared";
 import { liveLeases } from "../live/resources";
 import { keyed, Resource, useResource } from "../state/resource";
 import { t } from "../text/text";
 import { signedUsd, usd } from "../ui/format";
-import { Card, Empty, Figure, Figures, Show, Title } from "../ui/parts";
+import { Card, Empty, Figure, Figures, Show, Skeleton, Title } from "../ui/parts";
 import { choosing } from "../wallet/choosing";
 import { account } from "../wallet/wallet";
 import { OpenDesk } from "./open-lease";
@@ -17,13 +17,14 @@ export function Leases() {
   const address = account.value?.address ?? null;
   const resource = address ? leasesOf(address) : null;
   const known = useResource(protocols);
+  const deep = useResource(pools);
   return (
     <>
       <Title text={t("Leases")} about={t("Put a part down, borrow the rest, hold the whole.")} />
       {resource && <Totals resource={resource} />}
       <Card title={t("Open a lease")}>
         <Show of={known} lines={8}>
-          {({ protocols: all }) => <OpenDesk all={all} done={() => void resource?.refresh()} />}
+          {({ protocols: all }) => (deep.value || deep.error ? <OpenDesk protocols={all} pools={deep.value ?? []} done={() => void resource?.refresh()} /> : <Skeleton lines={8} />)}
         </Show>
       </Card>
       {resource ? (

@@ -1,7 +1,7 @@
 /** Opening a lease: market, down payment and leverage, quoted as they are typed. */
 import { useEffect, useState } from "preact/hooks";
 import { get } from "../api/client";
-import type { Protocol } from "../api/types";
+import type { Pool, Protocol } from "../api/types";
 import { currencies, prices } from "../state/shared";
 import { keyed, Resource, useResource } from "../state/resource";
 import { t } from "../text/text";
@@ -17,11 +17,19 @@ type Listed = { currencies: { ticker: string; group?: string }[] };
 
 const listOf = (protocol: string) => keyed(`listed ${protocol}`, () => new Resource<Listed>(() => get(`/api/protocols/${protocol}/currencies`), 60_000));
 
-export function OpenDesk({ all, done }: { all: Protocol[]; done: () => void }) {
+/** Protocols with the deepest pools first: the first of them is the one to begin with. */
+export function ranked(all: Protocol[], pools: Pool[]): Protocol[] {
+  const depth = (one: Protocol) => Number(pools.find((pool) => pool.protocol === one.protocol)?.total_deposited_usd ?? 0);
+  return [...all].sort((one, other) => depth(other) - depth(one));
+}
+
+export function OpenDesk({ protocols, pools, done }: { protocols: Protocol[]; pools: Pool[]; done: () => void }) {
+  // Once: a market must not change under the person because another pool has become deeper.
+  const [all] = useState(() => ranked(protocols, pools));
   const [direction, setDirection] = useState<"long" | "short">("long");
   const offered = all.filter((one) => one.position_type.toLowerCase() === direction);
   const [protocol, setProtocol] = useState("");
-  const spec = offered.find((one) => one.protocol === protocol) ?? offered.find((one) => one.network === "Osmosis") ?? offered[0];
+  const spec = offered.find((one) => one.protocol === protocol) ?? offered[0];
   const name = spec?.protocol ?? "";
   const known = useResource(currencies).value?.currencies;
   const live = useResource(prices).value?.prices;
