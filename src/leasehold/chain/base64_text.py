@@ -16,13 +16,16 @@ class InvalidBase64(InvalidInput):
     """A text that is not base64; says at which byte it stops being so."""
 
 
-def decode_base64(text: str, *, padded: bool = True) -> bytes:
-    """Bytes of a base64 text in either alphabet; with `padded` false the padding may be missing."""
+def decode_base64(text: str, *, padded: bool = True, url_safe: bool = True) -> bytes:
+    """Bytes of a base64 text; `url_safe` allows the other alphabet too, without `padded` padding may be missing."""
     if not padded and not text.endswith("="):
         text += "=" * (-len(text) % 4)
     plain = _LINE_BREAKS.sub("", text)
-    if _first_fault(plain, _STANDARD) is None:
+    fault = _first_fault(plain, _STANDARD)
+    if fault is None:
         return base64.b64decode(plain)
+    if not url_safe:
+        raise InvalidBase64(f"illegal base64 data at input byte {fault}", field="base64")
     fault = _first_fault(plain, _URL_SAFE)
     if fault is None:
         return base64.urlsafe_b64decode(plain)

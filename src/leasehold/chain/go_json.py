@@ -59,6 +59,18 @@ def syntax_error(data: bytes) -> str | None:
     return None
 
 
+def value_size(data: bytes) -> int | str:
+    """How many bytes of a text its first JSON value takes; or what Go's reader of streams says is wrong with it."""
+    text = data.decode("utf-8", "surrogateescape")
+    try:
+        end = _value(text, _skip(text, 0), "looking for beginning of value")
+    except _Wrong as wrong:
+        return "unexpected EOF" if str(wrong) == _END else str(wrong)
+    except RecursionError:
+        return "exceeded max depth"
+    return len(text[:end].encode("utf-8", "surrogateescape"))
+
+
 class _Wrong(Exception):
     pass
 

@@ -14,7 +14,8 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 from leasehold.chain.base64_text import decode_base64
-from leasehold.chain.go_json import syntax_error
+from leasehold.chain.go_json import syntax_error, value_size
+from leasehold.chain.go_types import go_type
 from leasehold.chain.json_encoding import ACCESS_TYPE, ACCESS_TYPE_NAMES, INLINED, enum_type, is_map, message_type
 from leasehold.chain.registry import MessageType, Registry
 from leasehold.core.errors import InvalidInput
@@ -27,11 +28,14 @@ _DECIMAL = re.compile(r"(-?)([0-9]+)(?:\.([0-9]{1,18}))?")
 _DURATION = re.compile(r"(-?)([0-9]+)(?:\.([0-9]{1,9}))?s")
 _TIMESTAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.([0-9]{1,9}))?(Z|[+-]\d\d:\d\d)")
 _RANGES = {
-    FieldDescriptor.CPPTYPE_INT32: (-(1 << 31), (1 << 31) - 1),
-    FieldDescriptor.CPPTYPE_INT64: (-(1 << 63), (1 << 63) - 1),
-    FieldDescriptor.CPPTYPE_UINT32: (0, (1 << 32) - 1),
-    FieldDescriptor.CPPTYPE_UINT64: (0, (1 << 64) - 1),
+    FieldDescriptor.CPPTYPE_INT32: ("int32", -(1 << 31), (1 << 31) - 1),
+    FieldDescriptor.CPPTYPE_INT64: ("int64", -(1 << 63), (1 << 63) - 1),
+    FieldDescriptor.CPPTYPE_UINT32: ("uint32", 0, (1 << 32) - 1),
+    FieldDescriptor.CPPTYPE_UINT64: ("uint64", 0, (1 << 64) - 1),
 }
+_WHOLE = re.compile(rb"-?[0-9]{1,20}")
+# Kinds of JSON values by their first byte; the rest are numbers.
+_KINDS = {b'"': "string", b"t": "bool", b"f": "bool", b"[": "array", b"{": "object"}
 MAXIMUM_DEPTH = 64
 
 
@@ -86,9 +90,9 @@ class JsonDecoder:
         return message
 
     def merge(self, message: Message, data: bytes) -> None:
-        """Sets the fields of a message that its JSON names; an empty text names none."""
-        if data:
-            self._fill(message, data, 0)
+        """Sets the fields of a message that its JSON names; an empty text names none, what follows it is not read."""
+        if data.strip():
+            self._fill(message, first_value(data), 0)
 
     def fields(self, descriptor: Descriptor) -> dict[str, FieldDescriptor]:
         """Fields of a message by both spellings of their names."""
@@ -163,22 +167,24 @@ class JsonDecoder:
                 target.append(self._scalar(field, bytes(raw)))
 
     def _scalar(self, field: FieldDescriptor, data: bytes) -> Any:
+        if data == b"null" and self._types.field_traits(field).casttype not in INLINED:
+            return field.default_value
         if field.type == FieldDescriptor.TYPE_ENUM:
             return _enum_number(field, data)
         if field.type in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES):
             return self._textual(field, data)
-        value = _decoded(data, field.name)
         if field.type == FieldDescriptor.TYPE_BOOL:
+            value = _decoded(data, field.name)
             if not isinstance(value, bool):
-                raise _mismatch(field)
+                raise _unfit(data, "bool")
             return value
-        return _integer(field, value)
+        return _integer(field, data)
 
     def _textual(self, field: FieldDescriptor, data: bytes) -> str | bytes:
         traits = self._types.field_traits(field)
         if traits.casttype in INLINED:
             return data
-        text = _text(data, field.name)
+        text = _text(data, field.name, "[]uint8" if _is_plain_bytes(field, traits) else "string")
         if traits.customtype:
             digits = scaled_decimal(text) if traits.customtype == "LegacyDec" else _big_integer(field, text)
             return digits.encode() if field.type == FieldDescriptor.TYPE_BYTES else digits
@@ -189,11 +195,28 @@ class JsonDecoder:
                 return bytes.fromhex(text)
             except ValueError:
                 raise InvalidJson(f"{field.name}: not hexadecimal", field=field.name) from None
-        return decode_base64(text)
+        return decode_base64(text, url_safe=False)
 
 
-def _mismatch(field: FieldDescriptor) -> InvalidJson:
-    return InvalidJson(f"json: cannot unmarshal value into field {field.name}", field=field.name)
+def first_value(data: bytes) -> bytes:
+    """The first JSON value of a text, which is all that a stream's reader takes of it."""
+    try:
+        _VALUE.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        size = value_size(data)
+        if isinstance(size, str):
+            raise InvalidJson(size, field="body") from None
+        return data[:size]
+    return data
+
+
+def _is_plain_bytes(field: FieldDescriptor, traits: Any) -> bool:
+    return field.type == FieldDescriptor.TYPE_BYTES and not traits.customtype and traits.casttype != "HexBytes"
+
+
+def _unfit(data: bytes, target: str) -> InvalidJson:
+    """A value of another kind than its field takes."""
+    return InvalidJson(f"json: cannot unmarshal {_KINDS.get(data[:1], 'number')} into Go value of type {target}")
 
 
 def _big_integer(field: FieldDescriptor, text: str) -> str:
@@ -202,12 +225,18 @@ def _big_integer(field: FieldDescriptor, text: str) -> str:
     return str(int(text))
 
 
-def _integer(field: FieldDescriptor, value: object) -> int:
-    if isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,20}", value):
-        value = int(value)
-    low, high = _RANGES.get(field.cpp_type, (0, -1))
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise _mismatch(field)
+def _integer(field: FieldDescriptor, data: bytes) -> int:
+    if data.startswith(b'"'):
+        # Quotes are dropped from numbers, whatever is between them.
+        data = data[1:-1]
+        if (wrong := syntax_error(data)) is not None:
+            raise InvalidJson(wrong, field=field.name)
+    kind, low, high = _RANGES[field.cpp_type]
+    if _KINDS.get(data[:1]) is not None:
+        raise _unfit(data, kind)
+    if _WHOLE.fullmatch(data) is None or not low <= (value := int(data)) <= high:
+        text = f"json: cannot unmarshal number {data[:100].decode()} into Go value of type {kind}"
+        raise InvalidJson(text, field=field.name)
     return value
 
 
@@ -222,7 +251,7 @@ def _enum_number(field: FieldDescriptor, data: bytes) -> int:
         raise InvalidJson(f'unknown value "{value}" for enum {enum.full_name}', field=field.name)
     if isinstance(value, int) and not isinstance(value, bool) and -(1 << 31) <= value < 1 << 31:
         return value
-    raise _mismatch(field)
+    raise _unfit(data, go_type(enum.full_name))
 
 
 def _decoded(data: bytes, name: str) -> Any:
@@ -232,14 +261,19 @@ def _decoded(data: bytes, name: str) -> Any:
         raise InvalidJson(str(error), field=name) from None
 
 
-def _text(data: bytes, name: str) -> str:
+def _text(data: bytes, name: str, target: str = "string") -> str:
     value = _decoded(data, name)
     if not isinstance(value, str):
-        raise InvalidJson(f"json: cannot unmarshal value of {name} into a string", field=name)
+        raise _unfit(data, target)
     return value
 
 
 def _members(data: bytes, name: str) -> dict[str, Any]:
+    data = data.strip()
+    if data == b"null":
+        return {}
+    if data[:1] != b"{" and syntax_error(data) is None:
+        raise _unfit(data, "map[string]json.RawMessage")
     try:
         return _OBJECT.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -247,6 +281,8 @@ def _members(data: bytes, name: str) -> dict[str, Any]:
 
 
 def _items(data: bytes, name: str) -> list[Any]:
+    if data[:1] != b"[":
+        raise _unfit(data, "[]json.RawMessage")
     try:
         return _ARRAY.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, cast
+from urllib.parse import unquote_plus
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
 from leasehold.chain.base64_text import decode_base64
+from leasehold.chain.go_types import go_type
 from leasehold.chain.json_decoding import JsonDecoder, parse_duration, parse_timestamp
 from leasehold.chain.json_encoding import enum_type, message_type
 from leasehold.core.errors import InvalidInput
@@ -22,6 +24,8 @@ _BITS = {
     FieldDescriptor.CPPTYPE_UINT32: (32, False),
     FieldDescriptor.CPPTYPE_UINT64: (64, False),
 }
+_INDEXED = re.compile(r"(.*)\[(.*)\]", re.DOTALL)
+_ESCAPED = re.compile(r"%(?![0-9a-fA-F]{2})")
 # The gateway of a real node doesn't know the names of this enum and takes numbers only.
 _NAMELESS_ENUMS = frozenset({"cosmos.gov.v1beta1.ProposalStatus"})
 # Contract queries are also sent without base64 padding, and answered.
@@ -60,6 +64,21 @@ def parse_boolean(text: str) -> bool:
     raise InvalidParameter(f'strconv.ParseBool: parsing "{text}": invalid syntax', field="parameter")
 
 
+def query_pairs(query: str) -> list[tuple[str, str]]:
+    """Names and values of a query string, percent-decoded."""
+    pairs = []
+    for part in query.split("&"):
+        if ";" in part:
+            raise InvalidParameter("invalid semicolon separator in query", field="query")
+        if (wrong := _ESCAPED.search(part)) is not None:
+            escape = part[wrong.start() : wrong.start() + 3].partition("=")[0]
+            raise InvalidParameter(f'invalid URL escape "{escape}"', field="query")
+        if part:
+            name, _, value = part.partition("=")
+            pairs.append((unquote_plus(name), unquote_plus(value)))
+    return pairs
+
+
 class ParameterReader:
     """Sets fields of messages of one registry from URL text."""
 
@@ -72,13 +91,18 @@ class ParameterReader:
         for name, text in pairs:
             grouped.setdefault(name, []).append(text)
         for name, texts in grouped.items():
+            if (found := _INDEXED.fullmatch(name)) is not None:
+                # A key in brackets is the first of the values: `a[b]=c` stands for b and c.
+                name, texts = found[1], [found[2], *texts]
             if name not in taken:
                 self._set(message, name.split("."), texts)
 
     def set_path(self, message: Message, name: str, text: str) -> None:
         """Sets the field a path segment stands for; the error names the parameter."""
+        field = message.DESCRIPTOR.fields_by_name.get(name)
+        texts = text.split(",") if field is not None and field.is_repeated else [text]
         try:
-            self._set(message, name.split("."), [text])
+            self._set(message, name.split("."), texts)
         except InvalidInput as error:
             raise InvalidParameter(f"type mismatch, parameter: {name}, error: {error.message}", field=name) from None
 
@@ -112,13 +136,14 @@ def _set_well_known(message: Message, text: str) -> None:
     elif name == "google.protobuf.Duration":
         target.seconds, target.nanos = parse_duration(text)
     else:
-        raise InvalidParameter(f"field type {name} is not supported in query parameters", field="parameter")
+        text = f"field type *{go_type(name)} is not supported in query parameters"
+        raise InvalidParameter(text, field="parameter")
 
 
 def _parsed(field: FieldDescriptor, text: str) -> Any:
     if field.type == FieldDescriptor.TYPE_MESSAGE:
-        name = message_type(field).full_name
-        raise InvalidParameter(f"field type {name} is not supported in query parameters", field=field.name)
+        name = go_type(message_type(field).full_name)
+        raise InvalidParameter(f"unsupported field type {name}", field=field.name)
     if field.type == FieldDescriptor.TYPE_STRING:
         return text
     if field.type == FieldDescriptor.TYPE_BYTES:
@@ -139,5 +164,4 @@ def _enum(field: FieldDescriptor, text: str) -> int:
         return enum.values_by_name[text].number
     if re.fullmatch(r"[+-]?[0-9]{1,10}", text) and int(text) in enum.values_by_number:
         return int(text)
-    package, _, name = enum.full_name.rpartition(".")
-    raise InvalidParameter(f"{text} is not a valid {package.rpartition('.')[2]}.{name}", field=field.name)
+    raise InvalidParameter(f"{text} is not a valid {go_type(enum.full_name)}", field=field.name)

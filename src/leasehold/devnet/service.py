@@ -26,8 +26,9 @@ from leasehold.devnet.control.control import Control
 from leasehold.devnet.control.faults import Surfaces
 from leasehold.devnet.control.server import serving_control
 from leasehold.devnet.grpc.server import GrpcServer
+from leasehold.devnet.lcd.answers import Headers
 from leasehold.devnet.lcd.listener import listening
-from leasehold.devnet.lcd.server import Headers, LcdApplication
+from leasehold.devnet.lcd.server import LcdApplication
 from leasehold.devnet.market.history import simulate
 from leasehold.devnet.market.live import LiveMarket
 from leasehold.devnet.market.market import Market

@@ -26,6 +26,7 @@ from leasehold.devnet.app.errors import (
     StatusError,
 )
 from leasehold.devnet.app.heights import HeightError
+from leasehold.devnet.app.panics import Panic
 from leasehold.devnet.app.simulations import failed_simulation, simulated_result
 from leasehold.devnet.app.store_views import read_key, read_subspace, store_views
 from leasehold.devnet.state.versions import MissingHeight
@@ -132,6 +133,8 @@ class AbciPaths:
             return _refused(UNKNOWN_REQUEST(error.log), height)
         if isinstance(error, PlainError):
             return _refused(INVALID_REQUEST(str(error)), height)
+        if isinstance(error, Panic):
+            return _refused(PANIC(str(error)))
         if isinstance(error, SimulationError):
             return _refused(UNKNOWN_REQUEST(f"rpc error: code = Unknown desc = {failed_simulation(error)}"), height)
         raise error

@@ -12,9 +12,10 @@ _CHARSET = frozenset("qpzry9x8gf2tvdw0s3jn54khce6mua7l")
 class WrongPrefix(PlainError):
     """An address of another kind or chain; inside another text it ends with the kind of error it is."""
 
-    def __init__(self, mismatch: str) -> None:
-        super().__init__(f"{mismatch}: internal logic error")
-        self.mismatch = mismatch
+    def __init__(self, expected: str, found: str) -> None:
+        self.mismatch = f"hrp does not match bech32 prefix: expected '{expected}' got '{found}'"
+        self.found = found
+        super().__init__(f"{self.mismatch}: internal logic error")
 
 
 def bech32_bytes(text: str, prefix: str) -> bytes:
@@ -26,8 +27,16 @@ def bech32_bytes(text: str, prefix: str) -> bytes:
     except InvalidAddress:
         raise PlainError(f"decoding bech32 failed: {fault(text)}") from None
     if found != prefix:
-        raise WrongPrefix(f"hrp does not match bech32 prefix: expected '{prefix}' got '{found}'")
+        raise WrongPrefix(prefix, found)
     return data
+
+
+def plain_bech32_bytes(text: str, prefix: str) -> bytes:
+    """The same in the words of the older functions that some modules still read addresses with."""
+    try:
+        return bech32_bytes(text, prefix)
+    except WrongPrefix as error:
+        raise PlainError(f"invalid Bech32 prefix; expected {prefix}, got {error.found}") from None
 
 
 def fault(text: str) -> str:

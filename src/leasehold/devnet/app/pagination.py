@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 from leasehold.devnet.app.errors import PlainError
+from leasehold.devnet.app.panics import Panic
 from leasehold.devnet.state.store import Reader, prefix_end
 
 DEFAULT_LIMIT = 100
@@ -61,12 +63,12 @@ def page(
     """Items under a prefix for a PageRequest: `take(key without prefix, value)` builds those that `keep` lets pass.
 
     No limit means a hundred and a total; a key continues where the last page ended and excludes offset and total.
-    Lists that the original `walks` as a collection end an offset past the end before anything is counted. What is
-    only skipped or counted is not built. Where the context has a walk, a long list is left as `Unfinished` after
-    a part of it.
+    Lists that the original `walks` as a collection count an offset in all items rather than in those that pass, and
+    end one past the end before anything is counted. What is only skipped or counted is not built. Where the context
+    has a walk, a long list is left as `Unfinished` after a part of it.
     """
     key, offset, limit = request.key, request.offset, request.limit
-    count_total, reverse = request.count_total, request.reverse
+    count_total = request.count_total
     if key and offset:
         raise PlainError("invalid request, either offset or key is expected, got both")
     if limit == 0:
@@ -76,35 +78,56 @@ def page(
     walk = ctx.walk or Walk()
     items: list[Item] = walk.items
     size = len(prefix)
-    start, end = prefix, prefix_end(prefix)
-    if from_key := walk.at or key:
-        if reverse:
-            end = prefix + from_key + b"\x00"
-        else:
-            start = prefix + from_key
-    for full, value in ctx.store.iterate(start, end, reverse=reverse):
+    start, end = _bounds(ctx, prefix, walk.at, request, walks=walks)
+    for full, value in ctx.store.iterate(start, end, reverse=request.reverse):
         short = full[size:]
         if left is not None:
             if left <= 0:
                 walk.at = short
                 raise Unfinished
             left -= 1 if keep is None else _ITEM_COST
-        if keep is not None and not keep(short, value):
-            continue
-        if len(items) == limit:
-            walk.next_key = walk.next_key or short
-            if key or not count_total:
-                break
+        if walks and walk.seen < offset:
             walk.seen += 1
             continue
+        complete = len(items) == limit
+        if complete and (key if not walks else not key and not count_total):
+            # Here the original doesn't look whether the next one would pass.
+            walk.next_key = short
+            break
+        passes = keep is None or keep(short, value)
+        if complete and (passes if not walks or key else walk.seen - offset <= limit):
+            walk.next_key = walk.next_key if walk.next_key and not walks else short
+            if key or not count_total:
+                break
+        if not passes:
+            continue
         walk.seen += 1
-        if key or walk.seen > offset:
+        if not complete and (key or walks or walk.seen > offset):
             items.append(take(short, value))
             if left is not None:
                 left -= _ITEM_COST
-    if walks and not items and offset:
+    if walks and walk.seen < offset:
         return items, Page(b"", 0)
     return items, Page(walk.next_key, walk.seen if count_total and not key else 0)
+
+
+def _bounds(ctx: Listed, prefix: bytes, at: bytes | None, request: Any, *, walks: bool) -> tuple[bytes, bytes | None]:
+    """Between which keys a list is walked: all of them, or from where a part or an earlier page ended."""
+    start, end = prefix, prefix_end(prefix)
+    if at is not None:
+        return (prefix, prefix + at + b"\x00") if request.reverse else (prefix + at, end)
+    if not request.key:
+        return start, end
+    start = prefix + request.key
+    if not request.reverse:
+        return start, end
+    if walks:
+        return prefix, prefix_end(start)
+    # The original looks for the entry after the first one that is not before the key, and doesn't expect its absence.
+    following = [full for full, _ in islice(ctx.store.iterate(start, end), 2)]
+    if len(following) == 1:
+        raise Panic("prefixIterator invalid, cannot call Key()")
+    return prefix, following[1] if following else end
 
 
 def page_of(items: Iterable[tuple[bytes, Item]], request: Any) -> tuple[list[Item], Page]:

@@ -27,6 +27,7 @@ from leasehold.devnet.app.errors import (
 from leasehold.devnet.app.heights import HeightError
 from leasehold.devnet.app.listings import gathered, is_listing, is_long
 from leasehold.devnet.app.pagination import Unfinished, Walk
+from leasehold.devnet.app.panics import Panic
 from leasehold.devnet.app.simulations import failed_simulation
 from leasehold.devnet.state.gas import OutOfGas
 
@@ -147,6 +148,8 @@ def _status(path: str, error: Exception) -> StatusError:
         return StatusError(Status.UNKNOWN, error.status_text)
     if isinstance(error, PlainError):
         return StatusError(Status.UNKNOWN, str(error))
+    if isinstance(error, Panic):
+        return StatusError(Status.INTERNAL, str(error))
     if isinstance(error, SimulationError):
         return StatusError(Status.UNKNOWN, failed_simulation(error))
     _log.error("a query failed unexpectedly", path=path, exc_info=error)

@@ -7,13 +7,13 @@ then checked on the events themselves.
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from leasehold.chain.comet.query import EQ, Condition, Query, matches_event, plain_number
+from leasehold.chain.go_hex import decode_hex
 from leasehold.core.errors import InvalidInput
 from leasehold.devnet.app.abci import Event
 from leasehold.devnet.consensus.blockstore import BLOCK_TAGS, INDEX_BITS, SQL, TX_TAGS, pair_key, tx_place
@@ -21,7 +21,6 @@ from leasehold.devnet.consensus.records import Codec
 
 TX_HASH, TX_HEIGHT, BLOCK_HEIGHT = "tx.hash", "tx.height", "block.height"
 _HIGHEST = (1 << 42) - 1
-_NOT_HEX = re.compile("[^0-9a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +155,3 @@ def _span(condition: Condition) -> tuple[int, int]:
         return min(max(first, 0), _HIGHEST), _HIGHEST
     last = floor - 1 if whole and not condition.operator.startswith("<=") else floor
     return 0, min(last, _HIGHEST)
-
-
-def decode_hex(text: str) -> bytes:
-    """Bytes of hex digits in any case; errors carry the texts of Go's decoder."""
-    wrong = _NOT_HEX.search(text)
-    if wrong is not None:
-        char = wrong.group().encode(errors="surrogatepass").decode("latin-1")[0]
-        shown = f" '{char}'" if char.isprintable() else ""
-        raise InvalidInput(f"encoding/hex: invalid byte: U+{ord(char):04X}{shown}")
-    if len(text) % 2:
-        raise InvalidInput("encoding/hex: odd length hex string")
-    return bytes.fromhex(text)

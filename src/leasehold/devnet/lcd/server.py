@@ -3,51 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
 from leasehold.chain.json_codec import JsonCodec
+from leasehold.chain.parameters import query_pairs
 from leasehold.chain.registry import Registry
 from leasehold.core.clock import NANOSECONDS, Clock
 from leasehold.core.errors import InvalidInput
 from leasehold.devnet.app.errors import Status, StatusError
 from leasehold.devnet.app.heights import HeightError, asked_height
 from leasehold.devnet.app.queries import Queries
+from leasehold.devnet.lcd.answers import CLOSE, JSON, Answer, Headers, moved, no_such_page, refusal, tidied, too_large
 from leasehold.devnet.lcd.pages import routes_page
+from leasehold.devnet.lcd.preflights import preflight
 from leasehold.devnet.lcd.templates import Route, RouteTable
 from leasehold.devnet.services.transactions import GivenTransaction
 
 MAX_BODY = 1_000_000
-HTTP_STATUS = {
-    Status.OK: 200, Status.CANCELLED: 408, Status.UNKNOWN: 500, Status.INVALID_ARGUMENT: 400,
-    Status.DEADLINE_EXCEEDED: 504, Status.NOT_FOUND: 404, Status.ALREADY_EXISTS: 409,
-    Status.PERMISSION_DENIED: 403, Status.RESOURCE_EXHAUSTED: 429, Status.FAILED_PRECONDITION: 400,
-    Status.ABORTED: 409, Status.OUT_OF_RANGE: 400, Status.UNIMPLEMENTED: 501, Status.INTERNAL: 500,
-    Status.UNAVAILABLE: 503, Status.DATA_LOSS: 500, Status.UNAUTHENTICATED: 401,
-}  # fmt: skip
 _HEIGHT_HEADERS = (b"x-cosmos-block-height", b"grpc-metadata-x-cosmos-block-height")
 _GRPC_TYPE = (b"grpc-metadata-content-type", b"application/grpc+cosmos-sdk-grpc-codec")
 # Answers of more bytes become text in a thread.
 _LONG_ANSWER = 50_000
-_JSON = (b"content-type", b"application/json")
-_CLOSE = (b"connection", b"close")
 _TRAILER = (b"trailer", b"Grpc-Trailer-Content-Type")
 # Handed to the mempool rather than to the state: no height belongs to the answer.
 _BROADCAST = "/cosmos.tx.v1beta1.Service/BroadcastTx"
 _GIVEN = re.compile(rb'"tx_?[bB]ytes"\s*:\s*"')
 # Served over gRPC alone, whatever their annotations say.
 _GRPC_ONLY = ("cosmos.base.reflection.",)
-_ALLOWED_HEADERS = {"accept", "content-type", "origin", "x-requested-with", "x-server-time", "accept-language"}
-_ALLOWED_METHODS = {"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"}
+_FORM = b"application/x-www-form-urlencoded"
+_OVERRIDE = b"x-http-method-override"
+_TIMEOUT = re.compile(rb"[+-]?[0-9]+[HMSmun]")
 
-Headers = list[tuple[bytes, bytes]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
-Fallback = Callable[[str, str], "Awaitable[tuple[int, Headers, bytes] | None]"]
+Fallback = Callable[[str, str], "Awaitable[Answer | None]"]
 
 
 class LcdApplication:
@@ -75,63 +68,81 @@ class LcdApplication:
         if self.delay_seconds:
             await asyncio.sleep(self.delay_seconds)
         status, headers, body = await self._respond(scope, receive)
-        if _CLOSE not in headers:
+        if CLOSE not in headers:
             headers.append((b"x-server-time", str(self._clock.now_ns() // NANOSECONDS).encode()))
         if _TRAILER not in headers:
             headers.append((b"content-length", str(len(body)).encode()))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
-    async def _respond(self, scope: dict[str, Any], receive: Receive) -> tuple[int, Headers, bytes]:
+    async def _respond(self, scope: dict[str, Any], receive: Receive) -> Answer:
         request = dict(scope["headers"])
-        headers: Headers = []
-        if b"origin" in request:
-            if scope["method"] == "OPTIONS" and b"access-control-request-method" in request:
-                return _preflight(request)
-            headers.append((b"access-control-allow-origin", b"*"))
-        path = scope["raw_path"].decode("latin-1").partition("?")[0]
         verb = scope["method"]
-        if path.startswith("//"):
-            return 301, [*headers, (b"location", b"/" + path.lstrip("/").encode("latin-1"))], b""
-        # Escaped slashes separate segments too: the path is decoded before it is matched.
-        found = self._routes.find(verb, unquote(path))
+        if verb == "OPTIONS":
+            return preflight(request)
+        headers: Headers = [(b"access-control-allow-origin", b"*")] if request.get(b"origin") else []
+        path = scope["raw_path"].decode("latin-1").partition("?")[0]
         query = scope["query_string"].decode("latin-1")
+        # Escaped slashes separate segments too: the path is decoded before it is matched.
+        decoded = unquote(path)
+        if ("//" in decoded or "/." in decoded) and tidied(decoded) != decoded:
+            status, extra, body = moved(decoded, query)
+            return status, headers + extra, body
+        if decoded.startswith("/swagger"):
+            status, extra, body = self._documentation(decoded)
+            return status, headers + extra, body
+        found, form = self._route(verb, decoded, request)
         if found is None:
             if verb == "GET" and self._fallback and (answer := await self._fallback(path, query)) is not None:
                 return answer
-            if verb == "GET" and path.startswith("/swagger") and (page := self._documentation(path)) is not None:
-                return page
-            status, extra, body = _error(StatusError(Status.UNIMPLEMENTED, "Not Implemented"))
+            status, extra, body = refusal(StatusError(Status.UNIMPLEMENTED, "Not Implemented"))
             return status, headers + extra, body
         body_in = b""
-        if found[0].body:
+        if found[0].body or form:
             received = await _read(receive)
             if received is None:
-                return _too_large(headers)
+                return too_large(headers)
             body_in = received
-        status, extra, body = await self._answer(found, query, request, body_in)
+        if form and not found[0].body:
+            query = "&".join(part for part in (body_in.decode("latin-1"), query) if part)
+        status, extra, body = await self._answer(found, query, scope["headers"], body_in)
         return status, headers + extra, body
 
-    def _documentation(self, path: str) -> tuple[int, Headers, bytes] | None:
+    def _route(self, verb: str, path: str, request: dict[bytes, bytes]) -> tuple[tuple[Route, list[str]] | None, bool]:
+        """The route of a request, and whether its body is a form.
+
+        A form may stand for a query that is too long for an address: it finds the routes of other verbs too.
+        """
+        if verb != "POST" or request.get(b"content-type") != _FORM:
+            return self._routes.find(verb, path), False
+        override = request.get(_OVERRIDE, b"").decode("latin-1").upper()
+        found = self._routes.find(override or verb, path)
+        return found or self._routes.find("POST" if override else "GET", path), True
+
+    def _documentation(self, path: str) -> Answer:
         if path == "/swagger":
             return 301, [(b"location", b"swagger/")], b""
+        if path == "/swagger/index.html":
+            return 301, [(b"location", b"./")], b""
         if path != "/swagger/":
-            return None
+            return no_such_page()
         headers = [(b"content-type", b"text/html; charset=utf-8"), (b"accept-ranges", b"bytes")]
         return 200, headers, routes_page(self._routes.listed())
 
-    async def _answer(
-        self, found: tuple[Route, list[str]], query: str, headers: dict[bytes, bytes], body: bytes
-    ) -> tuple[int, Headers, bytes]:
+    async def _answer(self, found: tuple[Route, list[str]], query: str, headers: Headers, body: bytes) -> Answer:
         route, values = found
+        for name, value in headers:
+            if name == b"grpc-timeout" and value and _TIMEOUT.fullmatch(value) is None:
+                wrong = f"invalid grpc-timeout: {value.decode('latin-1')}"
+                return refusal(StatusError(Status.INVALID_ARGUMENT, wrong))
         try:
             message = self._message(route, values, query, body)
         except InvalidInput as error:
-            return _error(StatusError(Status.INVALID_ARGUMENT, error.message))
+            return refusal(StatusError(Status.INVALID_ARGUMENT, error.message))
         try:
             height = self._queries.resolve(_asked_height(headers))
         except HeightError as failure:
-            status, extra, text = _error(StatusError(Status.UNKNOWN, failure.error.status_text))
+            status, extra, text = refusal(StatusError(Status.UNKNOWN, failure.error.status_text))
             return status, [*extra, _TRAILER], text
         shown = str(height).encode()
         meta: Headers = [_GRPC_TYPE, (b"grpc-metadata-x-cosmos-block-height", shown)]
@@ -148,9 +159,9 @@ class LcdApplication:
             else:
                 body = self._codec.encode(response)
         except StatusError as error:
-            status, extra, text = _error(error)
+            status, extra, text = refusal(error)
             return status, extra + meta, text
-        return 200, [_JSON, *meta, *plain], body
+        return 200, [JSON, *meta, *plain], body
 
     def _message(self, route: Route, values: list[str], query: str, body: bytes) -> Any:
         message: Any = route.method.request_type()
@@ -160,24 +171,15 @@ class LcdApplication:
                 return GivenTransaction(b"", message.mode)
         for name, value in zip(route.names, values, strict=True):
             self._codec.set_path(message, name, value)
-        if query and not route.body:
-            pairs = parse_qsl(query, keep_blank_values=True, encoding="utf-8", errors="replace")
-            self._codec.set_query(message, pairs, taken=route.names)
+        if query and route.is_queried:
+            self._codec.set_query(message, query_pairs(query), taken=route.names)
         return message
 
 
-def _asked_height(headers: dict[bytes, bytes]) -> int:
-    for name in _HEIGHT_HEADERS:
-        if (text := headers.get(name)) is not None:
-            return asked_height(text.decode("latin-1"))
-    return 0
-
-
-def _error(error: StatusError) -> tuple[int, Headers, bytes]:
-    body = json.dumps(
-        {"code": int(error.status), "message": error.message, "details": []}, ensure_ascii=False, separators=(",", ":")
-    )
-    return HTTP_STATUS[error.status], [_JSON], body.encode("utf-8", "replace")
+def _asked_height(headers: Headers) -> int:
+    """The height in either header; two values cancel each other, as over gRPC."""
+    values = [value for name, value in headers if name in _HEIGHT_HEADERS]
+    return asked_height(values[0].decode("latin-1")) if len(values) == 1 else 0
 
 
 async def _read(receive: Receive) -> bytes | None:
@@ -194,29 +196,3 @@ async def _read(receive: Receive) -> bytes | None:
             return None
         if not event.get("more_body"):
             return b"".join(chunks)
-
-
-def _too_large(headers: Headers) -> tuple[int, Headers, bytes]:
-    """The listener in front of the LCD is the RPC's: it refuses with a JSON-RPC object."""
-    answer = {
-        "jsonrpc": "2.0",
-        "error": {
-            "code": -32600,
-            "message": "Invalid Request",
-            "data": "error reading request body: http: request body too large",
-        },
-    }
-    return 400, [*headers, _JSON, _CLOSE], json.dumps(answer, separators=(",", ":")).encode()
-
-
-def _preflight(request: dict[bytes, bytes]) -> tuple[int, Headers, bytes]:
-    wanted = request.get(b"access-control-request-headers", b"").decode("latin-1")
-    names = [name.strip().lower() for name in wanted.split(",") if name.strip()]
-    method = request[b"access-control-request-method"].decode("latin-1")
-    if method not in _ALLOWED_METHODS or any(name not in _ALLOWED_HEADERS for name in names):
-        return 403, [], b""
-    headers: Headers = [(b"access-control-allow-origin", b"*")]
-    if names:
-        canonical = ",".join("-".join(part.capitalize() for part in name.split("-")) for name in names)
-        headers.append((b"access-control-allow-headers", canonical.encode()))
-    return 200, headers, b""

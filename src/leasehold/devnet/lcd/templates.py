@@ -19,6 +19,12 @@ class Route:
     body: str
     names: tuple[str, ...]
 
+    @property
+    def is_queried(self) -> bool:
+        """Whether a query string is looked at: where the path and the body leave a field to be filled."""
+        fields = self.method.request_type.DESCRIPTOR.fields
+        return not self.body and any(field.name not in self.names for field in fields)
+
 
 @dataclass(slots=True)
 class _Node:
@@ -59,11 +65,15 @@ class RouteTable:
 
     def find(self, verb: str, path: str) -> tuple[Route, list[str]] | None:
         """The route of a decoded path, and the values of its variables."""
+        if path.rpartition("/")[2].rfind(":") == 0:
+            return None
         return self._walk(self._root, verb, path.removeprefix("/").split("/"), [])
 
     def _walk(self, node: _Node, verb: str, segments: list[str], values: list[str]) -> tuple[Route, list[str]] | None:
         if not segments:
             route = node.routes.get(verb)
+            if route is None and (route := node.rest.get(verb)) is not None:
+                values = [*values, ""]
             return (route, values) if route is not None else None
         head, tail = segments[0], segments[1:]
         if (child := node.literals.get(head)) is not None and (found := self._walk(child, verb, tail, values)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from leasehold.core.addresses import decode, module_address
-from leasehold.devnet.app.addressing import bech32_bytes
+from leasehold.devnet.app.addressing import bech32_bytes, plain_bech32_bytes
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.errors import INVALID_ADDRESS, ChainError, PlainError, Status, StatusError
 from leasehold.devnet.app.module import Module, answers, handles
@@ -110,6 +110,10 @@ class Auth(Module):
         """Bytes of an account address; PlainError with the SDK's text when it is none."""
         return bech32_bytes(text, self.identity.prefix)
 
+    def plain_address_bytes(self, text: str) -> bytes:
+        """The same with the text of the SDK's older function, which contracts and the chain's own modules use."""
+        return plain_bech32_bytes(text, self.identity.prefix)
+
     # Messages and queries.
 
     @handles("cosmos.auth.v1beta1.MsgUpdateParams")
@@ -127,19 +131,21 @@ class Auth(Module):
 
     @answers("cosmos.auth.v1beta1.Query/Account")
     def query_account(self, ctx: Context, request: Any) -> Any:
+        if not request.address:
+            raise StatusError(Status.INVALID_ARGUMENT, "Address cannot be empty")
         account = self._queried(ctx, request.address)
         return self.new("cosmos.auth.v1beta1.QueryAccountResponse", account=self._packed(account))
 
     @answers("cosmos.auth.v1beta1.Query/AccountInfo")
     def query_account_info(self, ctx: Context, request: Any) -> Any:
+        if not request.address:
+            raise StatusError(Status.INVALID_ARGUMENT, "address cannot be empty")
         account = self._queried(ctx, request.address)
         base = Account(Kind.BASE, account.address, account.number, account.sequence, account.pub_key)
-        info = accounts.to_proto(self.registry, base, self.text(account.address))
+        info = accounts.to_proto(self.registry, base, request.address)
         return self.new("cosmos.auth.v1beta1.QueryAccountInfoResponse", info=info)
 
     def _queried(self, ctx: Context, text: str) -> Account:
-        if not text:
-            raise StatusError(Status.INVALID_ARGUMENT, "Address cannot be empty")
         account = self.get(ctx, self.address_bytes(text))
         if account is None:
             raise StatusError(Status.NOT_FOUND, f"account {text} not found")
@@ -178,6 +184,8 @@ class Auth(Module):
 
     @answers("cosmos.auth.v1beta1.Query/ModuleAccountByName")
     def query_module_account(self, ctx: Context, request: Any) -> Any:
+        if not request.name:
+            raise StatusError(Status.INVALID_ARGUMENT, "module name is empty")
         known = request.name in PERMISSIONS
         account = self.get(ctx, self.module_account(ctx, request.name)) if known else None
         if account is None:
@@ -191,14 +199,12 @@ class Auth(Module):
     @answers("cosmos.auth.v1beta1.Query/AddressBytesToString")
     def query_bytes_to_string(self, ctx: Context, request: Any) -> Any:
         if not request.address_bytes:
-            raise StatusError(Status.INVALID_ARGUMENT, "empty address bytes is not allowed")
+            raise PlainError("empty address bytes is not allowed")
         text = self.text(bytes(request.address_bytes))
         return self.new("cosmos.auth.v1beta1.AddressBytesToStringResponse", address_string=text)
 
     @answers("cosmos.auth.v1beta1.Query/AddressStringToBytes")
     def query_string_to_bytes(self, ctx: Context, request: Any) -> Any:
-        if not request.address_string:
-            raise StatusError(Status.INVALID_ARGUMENT, "empty address string is not allowed")
         data = self.address_bytes(request.address_string)
         return self.new("cosmos.auth.v1beta1.AddressStringToBytesResponse", address_bytes=data)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
+from leasehold.chain.go_hex import decode_hex
+from leasehold.core.errors import InvalidInput
 from leasehold.devnet.app.abci import Misbehavior
 from leasehold.devnet.app.context import Context
-from leasehold.devnet.app.errors import NOT_SUPPORTED, Kind, Status, StatusError
+from leasehold.devnet.app.errors import NOT_SUPPORTED, Kind, PlainError, Status, StatusError
 from leasehold.devnet.app.module import Module, answers, handles
 from leasehold.devnet.app.pagination import page
 from leasehold.devnet.modules.instants import set_instant
@@ -67,13 +69,13 @@ class Evidence(Module):
 
     @answers(_PACKAGE + "Query/Evidence")
     def query_evidence(self, ctx: Context, request: Any) -> Any:
-        text = request.hash or bytes(request.evidence_hash).hex()
+        text = request.hash
         if not text:
             raise StatusError(Status.INVALID_ARGUMENT, "invalid request; hash is empty")
         try:
-            digest = bytes.fromhex(text)
-        except ValueError:
-            raise StatusError(Status.INVALID_ARGUMENT, "invalid evidence hash") from None
+            digest = decode_hex(text)
+        except InvalidInput as error:
+            raise PlainError(f"invalid evidence hash: {error.message}") from None
         data = ctx.store.get(_EVIDENCE + digest)
         if data is None:
             raise StatusError(Status.NOT_FOUND, f"evidence {text} not found")
@@ -83,5 +85,5 @@ class Evidence(Module):
     @answers(_PACKAGE + "Query/AllEvidence")
     def query_all(self, ctx: Context, request: Any) -> Any:
         kind: Any = self.registry.type("google.protobuf.Any")
-        items, result = page(ctx, _EVIDENCE, request.pagination, lambda _, data: kind.FromString(data))
+        items, result = page(ctx, _EVIDENCE, request.pagination, lambda _, data: kind.FromString(data), walks=True)
         return self.new(_PACKAGE + "QueryAllEvidenceResponse", evidence=items, pagination=self.page_response(result))

@@ -13,7 +13,10 @@ _OWN_TXS = "{ns}.interchaintxs.v1."
 _FEES = "{ns}.feerefunder."
 _MANAGER = "{ns}.contractmanager."
 _LONGEST_ACCOUNT = 47
+_MOST_FAILURES = 100
 
+INVALID_ACCOUNT = Kind("interchaintxs", 1101, "invalid account address")
+NO_ACCOUNT = Kind("interchaintxs", 1102, "interchain account not found")
 NOT_CONTRACT = Kind("interchaintxs", 1103, "not a contract")
 EMPTY_ACCOUNT = Kind("interchaintxs", 1104, "empty interchain account id")
 EMPTY_CONNECTION = Kind("interchaintxs", 1105, "empty connection id")
@@ -125,16 +128,15 @@ class InterchainTransactions(_Parameters):
     @answers(_OWN_TXS + "Query/InterchainAccountAddress")
     def query_account(self, ctx: Context, request: Any) -> Any:
         try:
-            self.modules.auth.address_bytes(request.owner_address)
+            self.modules.auth.plain_address_bytes(request.owner_address)
         except PlainError as error:
-            raise StatusError(Status.INVALID_ARGUMENT, f"failed to create ica owner: {error}") from None
+            inner = INVALID_ACCOUNT(f"failed to decode address from bech32: {error}").log
+            raise INVALID_REQUEST(f"failed to create ica owner: {inner}") from None
         try:
             network = self.modules.interchain.networks(ctx).on_connection(request.connection_id)
         except ChainError:
             port = f"icacontroller-{request.owner_address}.{request.interchain_account_id}"
-            raise StatusError(
-                Status.NOT_FOUND, f"no interchain account found for portID {port}: interchain account not found"
-            ) from None
+            raise NO_ACCOUNT(f"no interchain account found for portID {port}") from None
         address = self.modules.interchain.account(network, request.owner_address)
         return self.new(_OWN_TXS + "QueryInterchainAccountAddressResponse", interchain_account_address=address)
 
@@ -156,31 +158,41 @@ class ContractManager(_Parameters):
     def query_params(self, ctx: Context, request: Any) -> Any:
         return self._shown(ctx)
 
-    def _require_address(self, text: str) -> None:
+    def _listed(self, ctx: Context, request: Any, name: str) -> Any:
+        """Failures of a contract, or of all of them where none is named."""
+        limit = request.pagination.limit
+        if limit > _MOST_FAILURES:
+            text = f"limit is more than maximum allowed ({limit} > {_MOST_FAILURES})"
+            raise StatusError(Status.INVALID_ARGUMENT, text)
+        if request.address:
+            try:
+                self.modules.auth.plain_address_bytes(request.address)
+            except PlainError:
+                text = f"failed to parse address: {request.address}"
+                raise StatusError(Status.INVALID_ARGUMENT, text) from None
+        found = self.modules.interchain.failures(ctx, request.address)
         try:
-            self.modules.auth.address_bytes(text)
-        except PlainError:
-            raise StatusError(Status.INVALID_ARGUMENT, f"failed to parse address: {text}") from None
-
-    def _listed(self, ctx: Context, request: Any, contract: str, name: str) -> Any:
-        found = self.modules.interchain.failures(ctx, contract)
-        items, result = page_of(
-            ((f"{item.address}/{item.id:020d}".encode(), item) for item in found), request.pagination
-        )
+            items, result = page_of(
+                ((f"{item.address}/{item.id:020d}".encode(), item) for item in found), request.pagination
+            )
+        except PlainError as error:
+            raise StatusError(Status.INTERNAL, str(error)) from None
         return self.new(_MANAGER + name, failures=items, pagination=self.page_response(result))
 
     @answers(_MANAGER + "Query/Failures")
     def query_failures(self, ctx: Context, request: Any) -> Any:
-        return self._listed(ctx, request, "", "QueryFailuresResponse")
+        return self._listed(ctx, request, "QueryFailuresResponse")
 
     @answers(_MANAGER + "Query/AddressFailures")
     def query_address_failures(self, ctx: Context, request: Any) -> Any:
-        self._require_address(request.address)
-        return self._listed(ctx, request, request.address, "QueryAddressFailuresResponse")
+        return self._listed(ctx, request, "QueryAddressFailuresResponse")
 
     @answers(_MANAGER + "Query/AddressFailure")
     def query_address_failure(self, ctx: Context, request: Any) -> Any:
-        self._require_address(request.address)
+        try:
+            self.modules.auth.plain_address_bytes(request.address)
+        except PlainError as error:
+            raise StatusError(Status.INVALID_ARGUMENT, f"invalid address: {error}") from None
         found = [f for f in self.modules.interchain.failures(ctx, request.address) if f.id == request.failure_id]
         if not found:
             raise StatusError(

@@ -11,8 +11,8 @@ from leasehold.devnet.app.module import Module, answers
 _PACKAGE = "cosmos.params.v1beta1."
 # Subspaces that still exist; what they held has moved into the modules.
 _SUBSPACES = (
-    "auth", "bank", "contractmanager", "distribution", "feerefunder", "gov", "ibc", "icacontroller", "icahost",
-    "interchaintxs", "mint", "slashing", "staking", "tax", "transfer", "wasm",
+    "auth", "bank", "distribution", "feerefunder", "gov", "ibc", "icacontroller", "icahost", "interchaintxs", "mint",
+    "slashing", "staking", "transfer", "vestings",
 )  # fmt: skip
 
 UNKNOWN_SUBSPACE = Kind("params", 2, "unknown subspace")

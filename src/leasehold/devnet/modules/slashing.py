@@ -15,6 +15,7 @@ from leasehold.devnet.app.pagination import page
 from leasehold.devnet.modules.instants import duration, instant, set_instant
 from leasehold.devnet.modules.parameter_rules import check_slashing
 from leasehold.devnet.modules.participants import Participants
+from leasehold.devnet.modules.staking.errors import NO_DELEGATION
 from leasehold.devnet.modules.staking.ledger import sized
 from leasehold.devnet.modules.staking.shares import tokens_from_shares
 
@@ -30,10 +31,8 @@ _UPDATE_DELAY = 1
 # The end of the year 9999: out of jail never.
 FOREVER_NS = 253_402_300_799 * 10**9
 
-NO_VALIDATOR_FOR_ADDRESS = Kind("slashing", 2, "address is not associated with any known validator")
 STILL_JAILED = Kind("slashing", 4, "validator still jailed; cannot be unjailed")
 NOT_JAILED = Kind("slashing", 5, "validator not jailed; cannot be unjailed")
-NO_SELF_DELEGATION = Kind("slashing", 6, "validator has no self-delegation; cannot be unjailed")
 SELF_DELEGATION_TOO_LOW = Kind("slashing", 7, "validator's self delegation less than minimum; cannot be unjailed")
 
 
@@ -160,12 +159,11 @@ class Slashing(Module):
     def handle_unjail(self, ctx: Context, msg: Any) -> Any:
         operator = self.participants.operator(msg.validator_addr, "validator input address: ")
         staking = self.modules.staking
-        validator = staking.find_validator(ctx, operator)
-        if validator is None:
-            raise ChainError(NO_VALIDATOR_FOR_ADDRESS)
+        # What is missing is missed by the staking module, before this one could say so in its own words.
+        validator = staking.validator(ctx, operator)
         own = staking.find_delegation(ctx, operator, operator)
         if own is None:
-            raise ChainError(NO_SELF_DELEGATION)
+            raise ChainError(NO_DELEGATION)
         stake = fixed_point.truncate(tokens_from_shares(validator, int(own.shares)))
         if int(validator.min_self_delegation) > stake:
             raise SELF_DELEGATION_TOO_LOW(f"{stake} less than {validator.min_self_delegation}")
@@ -201,7 +199,7 @@ class Slashing(Module):
     @answers(_QUERY + "SigningInfos")
     def query_signing_infos(self, ctx: Context, request: Any) -> Any:
         kind: Any = self.registry.type(_PACKAGE + "ValidatorSigningInfo")
-        items, result = page(ctx, _INFO, request.pagination, lambda _, data: kind.FromString(data), walks=True)
+        items, result = page(ctx, _INFO, request.pagination, lambda _, data: kind.FromString(data))
         return self.new(_PACKAGE + "QuerySigningInfosResponse", info=items, pagination=self.page_response(result))
 
 

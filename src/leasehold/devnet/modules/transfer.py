@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from leasehold.chain.go_hex import decode_hex
 from leasehold.chain.registry import Registry
 from leasehold.core.addresses import escrow_address, ibc_denom
+from leasehold.core.errors import InvalidInput
 from leasehold.core.settings import Identity
 from leasehold.devnet.app.coins import Coin, denom_valid
 from leasehold.devnet.app.context import Context
@@ -25,14 +28,17 @@ _OWN = "{ns}.transfer."
 _OWN_QUERY = _OWN + "Query/"
 _PARAMS = b"transfer/params"
 _DENOM = b"transfer/d/"
+_DIGEST = 32
+# Ports are followed by channels, or by clients where there are none.
+_HOP = re.compile(r"\w+([\w-]+\w)?-[0-9]{1,20}", re.ASCII)
 _MAX_RECEIVER = 2048
 _MAX_MEMO = 32_768
-_HEX = "0123456789abcdefABCDEF"
 
 UNAUTHORIZED = Kind("ibc", 2, "unauthorized")
 INVALID_ADDRESS = Kind("ibc", 5, "invalid address")
 INVALID_COINS = Kind("ibc", 6, "invalid coins")
 SEND_DISABLED = Kind("transfer", 7, "fungible token transfers from this chain are disabled")
+INVALID_DENOM = Kind("transfer", 3, "invalid denomination for cross-chain transfer")
 DENOM_NOT_FOUND = Kind("transfer", 6, "denomination not found")
 INVALID_MEMO = Kind("transfer", 11, "invalid memo")
 SEQUENCE_NOT_FOUND = Kind("channel", 10, "sequence send not found")
@@ -87,7 +93,7 @@ class Transfer(Module):
                 identifiers.check(kind, text)
             except ChainError as error:
                 raise error.wrap(f"invalid source {kind} ID {text}") from None
-        if int(msg.token.amount or "0") <= 0 or not denom_valid(msg.token.denom):
+        if int(msg.token.amount or "0") <= 0 or not denom_valid(msg.token.denom) or _is_bad_voucher(msg.token.denom):
             raise INVALID_COINS(f"{msg.token.amount}{msg.token.denom}")
         if not msg.sender.strip():
             raise INVALID_ADDRESS("missing sender address")
@@ -178,18 +184,25 @@ class Transfer(Module):
     @answers(_OWN_QUERY + "Denom")
     @answers(_QUERY + "Denom")
     def query_denom(self, ctx: Context, request: Any) -> Any:
-        digest = request.hash.removeprefix("ibc/")
-        fault = _hex_fault(digest)
-        if fault is not None:
+        fault = ""
+        try:
+            digest = decode_hex(request.hash.removeprefix("ibc/"))
+            if len(digest) not in (0, _DIGEST):
+                fault = f"expected size to be {_DIGEST} bytes, got {len(digest)} bytes"
+        except InvalidInput as error:
+            fault = error.message
+        if fault:
             raise StatusError(Status.INVALID_ARGUMENT, f"invalid denom trace hash: , error: {fault}")
-        found = self.denoms(ctx).get("ibc/" + digest.upper())
+        found = self.denoms(ctx).get("ibc/" + digest.hex().upper())
         if found is None:
-            raise StatusError(Status.NOT_FOUND, DENOM_NOT_FOUND(request.hash).log)
+            raise StatusError(Status.NOT_FOUND, f"{request.hash}: {DENOM_NOT_FOUND.description}")
         return self.new(_PACKAGE + "QueryDenomResponse", denom=found)
 
     @answers(_OWN_QUERY + "DenomHash")
     @answers(_QUERY + "DenomHash")
     def query_denom_hash(self, ctx: Context, request: Any) -> Any:
+        if not _base(request.trace).strip():
+            raise StatusError(Status.INVALID_ARGUMENT, INVALID_DENOM("base denomination cannot be blank").log)
         name = ibc_denom(request.trace)
         if name not in self.denoms(ctx):
             raise StatusError(Status.NOT_FOUND, DENOM_NOT_FOUND(request.trace).log)
@@ -221,9 +234,17 @@ def _path(denom: Any) -> str:
     return "/".join([part for hop in denom.trace for part in (hop.port_id, hop.channel_id)] + [denom.base])
 
 
-def _hex_fault(text: str) -> str | None:
-    """What Go finds wrong with a text that should be hex, or None."""
-    for char in text:
-        if char not in _HEX:
-            return f"encoding/hex: invalid byte: U+{ord(char):04X} '{char}'"
-    return "encoding/hex: odd length hex string" if len(text) % 2 else None
+def _base(path: str) -> str:
+    """The denom at the end of a path, after its hops."""
+    parts = path.split("/")
+    if len(parts) == 2:
+        return path
+    while len(parts) > 1 and _HOP.fullmatch(parts[1]) is not None:
+        parts = parts[2:]
+    return "/".join(parts)
+
+
+def _is_bad_voucher(denom: str) -> bool:
+    """Whether a denom begins as a voucher's without the digest that has to follow."""
+    head, _, digest = denom.partition("/")
+    return head == "ibc" and re.fullmatch(r"[0-9A-Fa-f]{64}", digest) is None

@@ -130,6 +130,9 @@ class BlockService:
         if found is None:
             raise PlainError(f"could not find validator set for height #{height}")
         size = request.pagination.limit or _PAGE
+        for what, number in (("offset", request.pagination.offset), ("limit", size)):
+            if number >= 2**63:
+                raise StatusError(Status.INVALID_ARGUMENT, f"{what} must greater than 0")
         page, pages = request.pagination.offset // size + 1, max(1, -(-len(found.validators) // min(size, _PAGE)))
         if page > pages:
             raise PlainError(f"page should be within [1, {pages}] range, given {page}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import binascii
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from leasehold.chain.comet.blocks import tx_hash
 from leasehold.chain.comet.query import MAX_LENGTH, QuerySyntaxError, parse
+from leasehold.chain.go_hex import decode_hex
 from leasehold.chain.standard_transactions import StandardTransactions
 from leasehold.chain.transactions import UndecodableTransaction, decode_transaction
 from leasehold.core.clock import rfc3339
@@ -19,7 +19,11 @@ from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.errors import (
     INVALID_HEIGHT,
     INVALID_REQUEST,
+    MEMPOOL_FULL,
+    TX_DECODE,
     TX_IN_MEMPOOL,
+    TX_TOO_LARGE,
+    Kind,
     PlainError,
     Status,
     StatusError,
@@ -119,12 +123,13 @@ class TransactionService:
         shown = tx_hash(request.tx_bytes).hex().upper()
         try:
             checked = self._node.submit(request.tx_bytes)
-        except TxInCache:
-            checked = TxResult(code=TX_IN_MEMPOOL.code, codespace=TX_IN_MEMPOOL.codespace)
+            if request.mode == _ASYNC:
+                checked = TxResult()
         except LeaseholdError as error:
-            raise PlainError(error.message) from None
-        if request.mode == _ASYNC:
-            checked = TxResult()
+            kind = _refusal(error)
+            if kind is None:
+                raise PlainError(error.message) from None
+            checked = TxResult(code=kind.code, codespace=kind.codespace)
         response = self._registry.new(
             "cosmos.base.abci.v1beta1.TxResponse",
             txhash=shown,
@@ -139,9 +144,9 @@ class TransactionService:
         if not request.hash:
             raise StatusError(Status.INVALID_ARGUMENT, "tx hash cannot be empty")
         try:
-            digest = binascii.unhexlify(request.hash)
-        except (binascii.Error, ValueError) as error:
-            raise PlainError(_hex_fault(request.hash, error)) from None
+            digest = decode_hex(request.hash)
+        except InvalidInput as error:
+            raise PlainError(error.message) from None
         found = self._node.store.tx(digest)
         if found is None:
             raise StatusError(Status.NOT_FOUND, f"tx not found: {request.hash}")
@@ -200,7 +205,8 @@ class TransactionService:
         if isinstance(found_places, str):
             raise StatusError(Status.INTERNAL, found_places)
         places = found_places[::-1] if request.order_by == _DESCENDING else found_places
-        page, limit = max(1, request.page), min(request.limit or PAGE, PAGE)
+        page, limit = max(1, _signed(request.page)), _signed(request.limit)
+        limit = min(limit, PAGE) if limit > 0 else PAGE
         pages = max(1, -(-len(places) // limit))
         if page > pages:
             text = f"failed to search for txs: page should be within [1, {pages}] range, given {page}"
@@ -219,7 +225,7 @@ class TransactionService:
         )
 
     def block_with_txs(self, ctx: Context, request: Any) -> Any:
-        height, latest = request.height, self._node.height
+        height, latest = request.height, ctx.block.height
         if height < 1 or height > latest:
             raise INVALID_HEIGHT(
                 f"requested height {height} but height must not be less than 1 "
@@ -251,7 +257,7 @@ class TransactionService:
         try:
             decode_transaction(self._registry, request.tx_bytes)
         except UndecodableTransaction as error:
-            raise PlainError(f"{error.message}: tx parse error") from None
+            raise TX_DECODE(error.message) from None
         return self._new("TxDecodeResponse", tx=self._tx(request.tx_bytes))
 
     def encode(self, ctx: Context, request: Any) -> Any:
@@ -276,6 +282,21 @@ class TransactionService:
             raise PlainError(error.message) from None
 
 
+def _signed(number: int) -> int:
+    """A number as the original takes it: the upper half of its range is below zero."""
+    return number - 2**64 if number >= 2**63 else number
+
+
+def _refusal(error: LeaseholdError) -> Kind | None:
+    """What the mempool refuses before a transaction is looked at has codes of its own, and no text."""
+    if isinstance(error, TxInCache):
+        return TX_IN_MEMPOOL
+    text = error.message.lower()
+    if "mempool is full" in text:
+        return MEMPOOL_FULL
+    return TX_TOO_LARGE if "tx too large" in text else None
+
+
 def _searched(searcher: Searcher, text: str) -> list[int] | str:
     """Places of what a query finds, in chain order; or what is wrong with it."""
     if not text:
@@ -288,10 +309,3 @@ def _searched(searcher: Searcher, text: str) -> list[int] | str:
         return f"failed to search for txs: {error}"
     except InvalidInput as error:
         return f"failed to search for txs: {error.message}"
-
-
-def _hex_fault(text: str, error: Exception) -> str:
-    wrong = next((char for char in text if char not in "0123456789abcdefABCDEF"), None)
-    if wrong is not None:
-        return f"encoding/hex: invalid byte: U+{ord(wrong):04X} '{wrong}'"
-    return "encoding/hex: odd length hex string" if len(text) % 2 else str(error)

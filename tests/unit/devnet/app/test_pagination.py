@@ -14,6 +14,7 @@ from leasehold.chain.registry import registry
 from leasehold.devnet.app import pagination
 from leasehold.devnet.app.context import Block, Context
 from leasehold.devnet.app.pagination import Page, Unfinished, Walk, page
+from leasehold.devnet.app.panics import Panic
 from leasehold.devnet.state.store import OrderedMap
 
 ACCOUNTS = "/cosmos.auth.v1beta1.Query/Accounts"
@@ -41,7 +42,7 @@ def in_parts(ctx: Context, request: Any, **given: Any) -> tuple[tuple[list[str],
 
 
 @given(
-    key=st.none() | st.integers(0, 70),
+    key=st.none() | st.integers(0, 58) | st.integers(60, 70),
     offset=st.integers(0, 70),
     limit=st.integers(0, 70),
     count_total=st.booleans(),
@@ -68,6 +69,64 @@ def test_a_walk_in_parts_comes_to_the_same(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pagination, "_PART_COST", 200)
         assert in_parts(ctx, request, **more)[0] == whole
+
+
+def numbers(request: Any, *, walks: bool, keep: Any = None, count: int = 6) -> tuple[list[int], int, int]:
+    """Items of a page, where the next one begins (0 for nowhere) and the total."""
+    items, result = page(stocked(count), b"a", request, lambda _, value: int(value), keep=keep, walks=walks)
+    return items, int.from_bytes(result.next_key, "big"), result.total
+
+
+def even(_: bytes, value: bytes) -> bool:
+    return int(value) % 2 == 0
+
+
+def at(number: int) -> bytes:
+    return number.to_bytes(4, "big")
+
+
+@pytest.mark.parametrize(
+    ("fields", "store", "collection"),
+    [
+        ({"limit": 2}, ([0, 2], 4, 0), ([0, 2], 3, 0)),
+        ({"limit": 2, "count_total": True}, ([0, 2], 4, 3), ([0, 2], 4, 3)),
+        ({"limit": 3, "count_total": True}, ([0, 2, 4], 0, 3), ([0, 2, 4], 5, 3)),
+        ({"limit": 1, "offset": 1}, ([2], 4, 0), ([2], 3, 0)),
+        ({"limit": 2, "offset": 3, "count_total": True}, ([], 0, 3), ([4], 0, 4)),
+        ({"limit": 1, "key": at(1)}, ([2], 3, 0), ([2], 4, 0)),
+        ({"offset": 6}, ([], 0, 3), ([], 0, 6)),
+        ({"offset": 7}, ([], 0, 3), ([], 0, 0)),
+    ],
+)
+def test_filtered_lists_are_paged_as_the_original_pages_them(
+    fields: dict[str, Any], store: tuple[list[int], int, int], collection: tuple[list[int], int, int]
+) -> None:
+    """A collection counts an offset in all items and may name a next one that will not pass; a store does neither."""
+    assert numbers(REQUEST(**fields), walks=False, keep=even) == store
+    assert numbers(REQUEST(**fields), walks=True, keep=even) == collection
+
+
+def test_an_offset_at_the_very_end_still_counts() -> None:
+    """One past the end of a collection has no total; the end itself has."""
+    assert numbers(REQUEST(offset=6), walks=True) == ([], 0, 6)
+    assert numbers(REQUEST(offset=7), walks=True) == ([], 0, 0)
+    assert numbers(REQUEST(offset=7), walks=False) == ([], 0, 6)
+
+
+def test_backwards_a_store_begins_at_the_first_entry_from_the_key_on() -> None:
+    """A key between entries takes the one after it along, one past all of them begins at the end."""
+    assert numbers(REQUEST(key=at(2) + b"x", limit=2, reverse=True), walks=False)[0] == [3, 2]
+    assert numbers(REQUEST(key=b"\x00\x00", limit=2, reverse=True), walks=False)[0] == [0]
+    assert numbers(REQUEST(key=b"\xff", limit=2, reverse=True), walks=False)[0] == [5, 4]
+    with pytest.raises(Panic, match=r"^prefixIterator invalid, cannot call Key\(\)$"):
+        numbers(REQUEST(key=at(5), limit=2, reverse=True), walks=False)
+
+
+def test_backwards_a_collection_begins_with_all_that_start_with_the_key() -> None:
+    """The end of what a key is the beginning of is where a collection turns round."""
+    assert numbers(REQUEST(key=at(5), limit=2, reverse=True), walks=True)[0] == [5, 4]
+    assert numbers(REQUEST(key=b"\x00\x00", limit=2, reverse=True), walks=True)[0] == [5, 4]
+    assert numbers(REQUEST(key=at(2) + b"x", limit=2, reverse=True), walks=True)[0] == [2, 1]
 
 
 def test_what_is_skipped_or_counted_is_not_built() -> None:

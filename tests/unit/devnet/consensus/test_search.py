@@ -13,7 +13,7 @@ from leasehold.chain.comet.query import parse
 from leasehold.core.errors import InvalidInput
 from leasehold.devnet.consensus.blockstore import INDEX_BITS
 from leasehold.devnet.consensus.node import Node
-from leasehold.devnet.consensus.search import Searcher, decode_hex
+from leasehold.devnet.consensus.search import Searcher
 
 NodeFactory = Callable[..., Node]
 
@@ -131,12 +131,3 @@ def test_the_index_agrees_with_a_scan(searcher: Searcher, node: Node, conditions
             if any(all(c.tag in e and c.accepts_indexed(e[c.tag]) for c in others) for e in events):
                 expected.append((height, index))
     assert places(searcher, str(query)) == expected
-
-
-def test_hex_errors_are_gos() -> None:
-    """Odd lengths and wrong digits are told with Go's words."""
-    assert decode_hex("aBc0") == b"\xab\xc0"
-    with pytest.raises(InvalidInput, match="encoding/hex: odd length hex string"):
-        decode_hex("abc")
-    with pytest.raises(InvalidInput, match="U\\+004B 'K'"):
-        decode_hex("KI")

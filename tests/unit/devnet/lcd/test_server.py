@@ -125,10 +125,14 @@ async def test_errors_of_a_handler_show_only_the_metadata_height() -> None:
         (f"{BANK}/balances/x%2Fy", 501),
         (f"{BANK}/denoms_metadata/ibc/ABC", 404),
         (f"{BANK}/denoms_metadata/ibc%2FABC", 404),
-        ("//cosmos/bank/v1beta1/params", 301),
+        (f"{BANK}/denom_owners", 400),
+        (f"{BANK}/denoms_metadata/:x", 501),
+        (f"{BANK}/denoms_metadata/x:y", 404),
         ("/swagger", 301),
         ("/swagger/", 200),
-        ("/swagger/x", 501),
+        ("/swagger/index.html", 301),
+        ("/swagger/x", 404),
+        ("/swaggers", 404),
         ("/cosmos/base/reflection/v1beta1/interfaces", 501),
     ],
 )
@@ -144,7 +148,70 @@ async def test_the_page_of_routes_lists_them() -> None:
     assert "base/reflection" not in page
 
 
-@pytest.mark.parametrize("method", ["HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"])
+@pytest.mark.parametrize(
+    ("path", "location"),
+    [
+        ("//cosmos/bank/v1beta1/params", "/cosmos/bank/v1beta1/params"),
+        ("/cosmos//bank/v1beta1/params?a=b%20c", "/cosmos/bank/v1beta1/params?a=b%20c"),
+        (f"{BANK}/balances//by_denom", f"{BANK}/balances/by_denom"),
+        (f"{BANK}/./params", f"{BANK}/params"),
+        (f"{BANK}/x/../params/", f"{BANK}/params/"),
+        (f"{BANK}/balances%2F%2Fx%20y", f"{BANK}/balances/x%20y"),
+        ("/../..", "/"),
+    ],
+)
+async def test_untidy_paths_are_moved(path: str, location: str) -> None:
+    """Doubled slashes and dots lead to the path without them, whatever is there; the query goes along."""
+    answer = await ask(path)
+    assert (answer.status, answer.headers["location"], answer.body) == (301, location, b"")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (f"{BANK}/supply?pagination.limit=%zz", 'invalid URL escape "%zz"'),
+        (f"{BANK}/supply?a;b", "invalid semicolon separator in query"),
+        (f"{BANK}/supply?pagination=1", "field type *query.PageRequest is not supported in query parameters"),
+        ("/cosmos/tx/v1beta1/txs?query=x&order_by=FOO", "FOO is not a valid tx.OrderBy"),
+        ("/cosmos/tx/v1beta1/txs?query=x&order_by=9", "9 is not a valid tx.OrderBy"),
+    ],
+)
+async def test_bad_queries_are_told_in_the_gateways_words(path: str, message: str) -> None:
+    """What can't be read of a query is an invalid argument."""
+    answer = await ask(path)
+    assert (answer.status, answer.json["message"]) == (400, message)
+
+
+async def test_a_query_is_not_looked_at_where_the_path_says_all() -> None:
+    """Nothing is left to be filled, so nothing can be wrong with it."""
+    address = shared_chain().sender.address
+    assert (await ask(f"/cosmos/auth/v1beta1/accounts/{address}?a=%zz")).status == 200
+
+
+async def test_a_form_stands_for_a_long_query() -> None:
+    """A form sent to a route of GET is its query; anything else sent there is not implemented."""
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    answer = await ask(f"{BANK}/supply/by_denom", "POST", b"denom=nosuch", form)
+    assert (answer.status, answer.json["amount"]["denom"]) == (200, "nosuch")
+    override = await ask(f"{BANK}/params", "POST", b"", form | {"x-http-method-override": "get"})
+    assert override.status == 200
+    assert (await ask(f"{BANK}/params", "POST", b"", {"content-type": "application/json"})).status == 501
+
+
+async def test_two_heights_cancel_each_other() -> None:
+    """Both headers at once are no height at all."""
+    answer = await ask("/cosmos/base/node/v1beta1/status", headers={HEIGHT: "2", METADATA: "3"})
+    assert answer.json["height"] == str(BLOCKS)
+
+
+async def test_a_bad_timeout_is_an_invalid_argument() -> None:
+    """The header a gRPC client sends is read, and refused when it is no duration."""
+    refused = await ask(f"{BANK}/params", headers={"grpc-timeout": "soon"})
+    assert (refused.status, refused.json["message"]) == (400, "invalid grpc-timeout: soon")
+    assert (await ask(f"{BANK}/params", headers={"grpc-timeout": "5S"})).status == 200
+
+
+@pytest.mark.parametrize("method", ["HEAD", "PUT", "DELETE", "TRACE"])
 async def test_other_verbs_are_not_implemented(method: str) -> None:
     """A route answers its own verb alone."""
     assert (await ask(f"{BANK}/params", method)).status == 501
@@ -158,6 +225,13 @@ async def test_preflights_allow_plain_headers_only() -> None:
     refused = await ask("/x", "OPTIONS", headers=wanted | {"access-control-request-headers": HEIGHT})
     assert refused.status == 403
     assert "access-control-allow-origin" not in refused.headers
+    plain = await ask("/x", "OPTIONS", headers=wanted | {"access-control-request-headers": "accept, Origin"})
+    assert plain.status == 200
+    assert "access-control-allow-headers" not in plain.headers
+    assert (await ask("/x", "OPTIONS", headers=wanted | {"access-control-request-method": "PUT"})).status == 405
+    assert (await ask("/x", "OPTIONS", headers={"origin": "http://a.example"})).status == 400
+    alone = await ask("/x", "OPTIONS")
+    assert (alone.status, alone.body) == (200, b"")
     simple = await ask(f"{BANK}/params", headers={"origin": "http://a.example"})
     assert simple.headers["access-control-allow-origin"] == "*"
 

@@ -18,6 +18,8 @@ TABLE = RouteTable(method for method in registry("leasehold").methods if method.
         ("/cosmos/bank/v1beta1/balances/", "AllBalances", [""]),
         ("/cosmos/bank/v1beta1/balances/a/by_denom", "Balance", ["a"]),
         ("/cosmos/bank/v1beta1/denoms_metadata/ibc/x/y", "DenomMetadata", ["ibc/x/y"]),
+        ("/cosmos/bank/v1beta1/denom_owners", "DenomOwners", [""]),
+        ("/cosmos/bank/v1beta1/denoms_metadata", "DenomsMetadata", []),
         ("/cosmos/auth/v1beta1/bech32/a", "AddressBytesToString", ["a"]),
         ("/cosmos/auth/v1beta1/bech32", "Bech32Prefix", []),
     ],

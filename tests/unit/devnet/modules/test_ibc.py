@@ -110,7 +110,7 @@ def test_denoms_lead_back_to_their_trace(chain: UnsignedChain) -> None:
     digest = chain.ask(TRANSFER + "Query/DenomHash", trace="transfer/channel-0/uosmo").hash
     assert f"ibc/{digest}" == VOUCHER
     with pytest.raises(StatusError, match="denomination not found"):
-        chain.ask(TRANSFER + "Query/Denom", hash="AB")
+        chain.ask(TRANSFER + "Query/Denom", hash="AB" * 32)
     with pytest.raises(StatusError, match="invalid byte: U\\+0074 't'"):
         chain.ask(TRANSFER + "Query/Denom", hash="test")
 

@@ -91,9 +91,9 @@ class Queries(Ledger):
             "cosmos.bank.v1beta1.QueryTotalSupplyResponse", supply=items, pagination=self.page_response(result)
         )
 
-    def _listed(self, ctx: Context, prefix: bytes, request: Any, take: Any) -> Any:
+    def _listed(self, ctx: Context, prefix: bytes, request: Any, take: Any, *, walks: bool = True) -> Any:
         try:
-            return page(ctx, prefix, request.pagination, take, walks=True)
+            return page(ctx, prefix, request.pagination, take, walks=walks)
         except PlainError as error:
             raise StatusError(Status.INTERNAL, str(error)) from None
 
@@ -110,7 +110,7 @@ class Queries(Ledger):
     @answers("cosmos.bank.v1beta1.Query/DenomsMetadata")
     def query_denoms_metadata(self, ctx: Context, request: Any) -> Any:
         kind = self.registry.type("cosmos.bank.v1beta1.Metadata")
-        items, result = self._listed(ctx, METADATA, request, lambda _, value: kind.FromString(value))
+        items, result = self._listed(ctx, METADATA, request, lambda _, value: kind.FromString(value), walks=False)
         return self.new(
             "cosmos.bank.v1beta1.QueryDenomsMetadataResponse",
             metadatas=items,
@@ -141,7 +141,7 @@ class Queries(Ledger):
             held = self.coin(Coin(denom, self.balance(ctx, address, denom)))
             return self.new("cosmos.bank.v1beta1.DenomOwner", address=self.text(address), balance=held)
 
-        return page(ctx, HOLDER + denom.encode() + b"\x00", request.pagination, take)
+        return page(ctx, HOLDER + denom.encode() + b"\x00", request.pagination, take, walks=True)
 
     @answers("cosmos.bank.v1beta1.Query/DenomOwners")
     def query_denom_owners(self, ctx: Context, request: Any) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from leasehold.devnet.app.context import Context
-from leasehold.devnet.app.errors import ChainError, Status, StatusError
+from leasehold.devnet.app.errors import ChainError, PlainError, Status, StatusError
 from leasehold.devnet.app.module import answers
-from leasehold.devnet.app.pagination import page_of
+from leasehold.devnet.app.pagination import page
 from leasehold.devnet.modules.distribution import dec_coins
 from leasehold.devnet.modules.distribution.dec_coins import DecCoins
 from leasehold.devnet.modules.distribution.rewards import PACKAGE, SLASHES, Rewards, SlashEvent
@@ -21,14 +21,20 @@ _QUERY = PACKAGE + "Query/"
 class Queries(Rewards):
     """Answers."""
 
-    def _operator(self, text: str) -> bytes:
+    def _require_validator(self, text: str) -> None:
         if not text:
             raise StatusError(Status.INVALID_ARGUMENT, "empty validator address")
+
+    def _require_delegator(self, text: str) -> None:
+        if not text:
+            raise StatusError(Status.INVALID_ARGUMENT, "empty delegator address")
+
+    def _operator(self, text: str) -> bytes:
+        self._require_validator(text)
         return self.participants.queried_operator(text)
 
     def _delegator(self, text: str) -> bytes:
-        if not text:
-            raise StatusError(Status.INVALID_ARGUMENT, "empty delegator address")
+        self._require_delegator(text)
         return self.participants.queried_account(text)
 
     def _known_operator(self, ctx: Context, text: str) -> bytes:
@@ -79,13 +85,19 @@ class Queries(Rewards):
     @answers(_QUERY + "ValidatorSlashes")
     def query_slashes(self, ctx: Context, request: Any) -> Any:
         first, last = request.starting_height, request.ending_height
-        operator = self._operator(request.validator_address)
+        self._require_validator(request.validator_address)
         if last < first:
             raise StatusError(Status.INVALID_ARGUMENT, f"starting height greater than ending height ({first} > {last})")
-        prefix = SLASHES + operator
-        found = ctx.store.iterate(prefix + first.to_bytes(8, "big"), prefix + min(last + 1, 2**63).to_bytes(8, "big"))
-        events = [(key[len(prefix) :], self._slash(data)) for key, data in found]
-        items, result = page_of(events, request.pagination)
+        try:
+            operator = self._operator(request.validator_address)
+        except PlainError:
+            raise StatusError(Status.INVALID_ARGUMENT, "invalid validator address") from None
+
+        def keep(_: bytes, data: bytes) -> bool:
+            # The bounds are called heights, yet what is compared with them are periods.
+            return bool(first <= msgspec.msgpack.decode(data, type=SlashEvent).period <= last)
+
+        items, result = page(ctx, SLASHES + operator, request.pagination, lambda _, data: self._slash(data), keep=keep)
         return self.new(PACKAGE + "QueryValidatorSlashesResponse", slashes=items, pagination=self.page_response(result))
 
     def _slash(self, data: bytes) -> Any:
@@ -102,8 +114,9 @@ class Queries(Rewards):
 
     @answers(_QUERY + "DelegationRewards")
     def query_delegation_rewards(self, ctx: Context, request: Any) -> Any:
+        self._require_delegator(request.delegator_address)
+        operator = self._known_operator(ctx, request.validator_address)
         delegator = self._delegator(request.delegator_address)
-        operator = self._operator(request.validator_address)
         rewards = self._pending(ctx, delegator, operator)
         return self.new(PACKAGE + "QueryDelegationRewardsResponse", rewards=self.dec_coins(rewards))
 

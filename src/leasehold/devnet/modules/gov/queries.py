@@ -21,6 +21,8 @@ from leasehold.devnet.modules.gov.ledger import (
 from leasehold.devnet.modules.gov.messages import Messages
 
 _QUERY = V1 + "Query/"
+# Those a proposal can have; asking for another one asks for all.
+_STATUSES = frozenset(range(1, 6))
 
 
 class Queries(Messages):
@@ -55,18 +57,18 @@ class Queries(Messages):
         return found
 
     def queried_proposals(self, ctx: Context, request: Any) -> tuple[list[Any], Page]:
-        try:
-            voter = self.participants.queried_account(request.voter) if request.voter else b""
-            depositor = self.participants.queried_account(request.depositor) if request.depositor else b""
-        except PlainError as error:
-            raise StatusError(Status.INTERNAL, str(error)) from None
+        status = request.proposal_status if request.proposal_status in _STATUSES else 0
 
         def keep(proposal: Any) -> bool:
-            if request.proposal_status and proposal.status != request.proposal_status:
-                return False
-            if voter and self.find_vote(ctx, proposal.id, voter) is None:
-                return False
-            return not depositor or self.find_deposit(ctx, proposal.id, depositor) is not None
+            # Addresses are read for each proposal, so that nobody notices a bad one while there are none.
+            voted = deposited = True
+            if request.voter:
+                voter = self.participants.queried_account(request.voter)
+                voted = self.find_vote(ctx, proposal.id, voter) is not None
+            if request.depositor:
+                depositor = self.participants.queried_account(request.depositor)
+                deposited = self.find_deposit(ctx, proposal.id, depositor) is not None
+            return voted and deposited and (not status or proposal.status == status)
 
         return self.listed(ctx, PROPOSAL, V1 + "Proposal", request, keep)
 
@@ -90,7 +92,7 @@ class Queries(Messages):
         depositor = self.participants.queried_account(request.depositor)
         deposit = self.find_deposit(ctx, request.proposal_id, depositor)
         if deposit is None:
-            key = f'("{request.proposal_id}", "{request.depositor}")'
+            key = f'("{request.proposal_id}", "{self.prefixes.account_text(depositor)}")'
             text = f"collections: not found: key '{key}' of type github.com/cosmos/gogoproto/{V1}Deposit"
             raise StatusError(Status.NOT_FOUND, text)
         return deposit

@@ -10,7 +10,7 @@ from leasehold.devnet.app.module import answers
 from leasehold.devnet.app.pagination import Page
 from leasehold.devnet.modules.ibc.identifiers import check_queried
 from leasehold.devnet.modules.ibc.packets_v2 import PacketsV2
-from leasehold.devnet.modules.ibc.tables import CLIENT_V1, CONNECTION_V1
+from leasehold.devnet.modules.ibc.tables import CLIENT_V1, CONNECTION_V1, LOCALHOST_CLIENT
 
 _CLIENT = CLIENT_V1 + "Query/"
 _CONNECTION = CONNECTION_V1 + "Query/"
@@ -56,7 +56,10 @@ class Ibc(PacketsV2):
     @answers(_CONNECTION + "ClientConnections")
     def query_client_connections(self, ctx: Context, request: Any) -> Any:
         check_queried("client", request.client_id)
-        paths = [c.id for c in self.connections(ctx) if c.client_id == request.client_id]
+        # The chain's connection to itself is not listed under its client.
+        paths = [
+            c.id for c in self.connections(ctx) if c.client_id == request.client_id and c.client_id != LOCALHOST_CLIENT
+        ]
         if not paths:
             raise StatusError(Status.NOT_FOUND, f"{request.client_id}: light client connection paths not found")
         return self.new(

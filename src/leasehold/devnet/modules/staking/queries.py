@@ -58,6 +58,12 @@ class Queries(Messages):
         self._require(text, "validator address cannot be empty")
         return self.participants.queried_operator(text)
 
+    def _pair(self, request: Any) -> tuple[bytes, bytes]:
+        """Delegator and validator; that both are given is looked at before either is read."""
+        self._require(request.delegator_addr, "delegator address cannot be empty")
+        self._require(request.validator_addr, "validator address cannot be empty")
+        return self._delegator(request.delegator_addr), self._operator(request.validator_addr)
+
     @answers(_QUERY + "Validators")
     def query_validators(self, ctx: Context, request: Any) -> Any:
         status = _STATUSES.get(request.status)
@@ -113,7 +119,7 @@ class Queries(Messages):
 
     @answers(_QUERY + "Delegation")
     def query_delegation(self, ctx: Context, request: Any) -> Any:
-        delegator, operator = self._delegator(request.delegator_addr), self._operator(request.validator_addr)
+        delegator, operator = self._pair(request)
         delegation = self.find_delegation(ctx, delegator, operator)
         if delegation is None:
             raise StatusError(
@@ -125,7 +131,7 @@ class Queries(Messages):
 
     @answers(_QUERY + "UnbondingDelegation")
     def query_unbonding(self, ctx: Context, request: Any) -> Any:
-        delegator, operator = self._delegator(request.delegator_addr), self._operator(request.validator_addr)
+        delegator, operator = self._pair(request)
         unbonding = self.find_unbonding(ctx, delegator, operator)
         if unbonding is None:
             raise StatusError(
@@ -164,29 +170,34 @@ class Queries(Messages):
 
     @answers(_QUERY + "Redelegations")
     def query_redelegations(self, ctx: Context, request: Any) -> Any:
-        items: list[Any]
-        if request.delegator_addr and request.src_validator_addr and request.dst_validator_addr:
-            items, result = [self._one_redelegation(ctx, request)], Page(b"", 0)
-        elif not request.delegator_addr and request.src_validator_addr:
-            source = self.participants.queried_operator(request.src_validator_addr)
+        try:
+            items, result = self._redelegations(ctx, request)
+        except PlainError as error:
+            raise StatusError(Status.INTERNAL, str(error)) from None
+        response = self.new(
+            PACKAGE + "QueryRedelegationsResponse",
+            redelegation_responses=[self._redelegation_response(ctx, item) for item in items],
+        )
+        if result is not None:
+            response.pagination.CopyFrom(self.page_response(result))
+        return response
+
+    def _redelegations(self, ctx: Context, request: Any) -> tuple[list[Any], Page | None]:
+        """Those that are asked for; a single one comes without a page."""
+        delegator, source, target = request.delegator_addr, request.src_validator_addr, request.dst_validator_addr
+        if delegator and source and target:
+            return [self._one_redelegation(ctx, request)], None
+        if source and not delegator and not target:
+            origin = self.participants.queried_operator(source)
 
             def take(key: bytes, _: bytes) -> Any:
-                delegator, target = split_sized(key)
-                return self.find_redelegation(ctx, delegator, source, target)
+                holder, destination = split_sized(key)
+                return self.find_redelegation(ctx, holder, origin, destination)
 
-            items, result = self._listed(ctx, REDELEGATION_BY_SOURCE + sized(source), request, take)
-        else:
-            delegator = self._delegator(request.delegator_addr)
-            kind: Any = self.registry.type(PACKAGE + "Redelegation")
-            items, result = self._listed(
-                ctx, REDELEGATION + sized(delegator), request, lambda _, data: kind.FromString(data)
-            )
-        responses = [self._redelegation_response(ctx, item) for item in items]
-        return self.new(
-            PACKAGE + "QueryRedelegationsResponse",
-            redelegation_responses=responses,
-            pagination=self.page_response(result),
-        )
+            return self._listed(ctx, REDELEGATION_BY_SOURCE + sized(origin), request, take)
+        prefix = REDELEGATION + sized(self.participants.queried_account(delegator))
+        kind: Any = self.registry.type(PACKAGE + "Redelegation")
+        return self._listed(ctx, prefix, request, lambda _, data: kind.FromString(data))
 
     def _one_redelegation(self, ctx: Context, request: Any) -> Any:
         delegator = self.participants.queried_account(request.delegator_addr)
@@ -226,7 +237,7 @@ class Queries(Messages):
 
     @answers(_QUERY + "DelegatorValidator")
     def query_delegator_validator(self, ctx: Context, request: Any) -> Any:
-        delegator, operator = self._delegator(request.delegator_addr), self._operator(request.validator_addr)
+        delegator, operator = self._pair(request)
         if self.find_delegation(ctx, delegator, operator) is None:
             raise StatusError(Status.INTERNAL, NO_DELEGATION.description)
         validator = self.validator(ctx, operator)

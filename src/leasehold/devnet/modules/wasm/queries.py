@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from leasehold.chain.go_hex import decode_hex
 from leasehold.core.addresses import predictable_contract_address
+from leasehold.core.errors import InvalidInput
 from leasehold.devnet.app.context import Context
-from leasehold.devnet.app.errors import PlainError, Status, StatusError
+from leasehold.devnet.app.errors import ChainError, PlainError, Status, StatusError
 from leasehold.devnet.app.module import answers
 from leasehold.devnet.app.pagination import page, page_of
+from leasehold.devnet.app.panics import Panic
 from leasehold.devnet.modules.wasm.codes import BYTECODE, PACKAGE, PINNED, Codes
 from leasehold.devnet.modules.wasm.errors import INVALID, NO_SUCH_CODE, NO_SUCH_CONTRACT
 from leasehold.devnet.modules.wasm.payloads import is_json
@@ -16,6 +19,8 @@ from leasehold.devnet.wasm import records
 from leasehold.devnet.wasm.failures import WasmFailure
 
 _PAGE_LIMIT = 100
+_CHECKSUM = 32
+_LONGEST_SALT = 64
 _OPERATIONS = {"init": 1, "migrate": 2, "genesis": 3}
 
 
@@ -80,7 +85,7 @@ class Queries(Codes):
 
     @answers(PACKAGE + "Query/ContractInfo")
     def query_contract_info(self, ctx: Context, request: Any) -> Any:
-        record = self._contract(ctx, request.address)
+        text, record = self._contract(ctx, request.address)
         info = self.new(
             PACKAGE + "ContractInfo",
             code_id=record.code_id,
@@ -92,21 +97,24 @@ class Queries(Codes):
                 block_height=record.created_height,
                 tx_index=record.created_tx_index,
             ),
-            ibc2_port_id=f"wasm2{request.address.removeprefix(self.identity.prefix)}",
+            ibc2_port_id=f"wasm2{text.removeprefix(self.identity.prefix)}",
         )
-        return self.new(PACKAGE + "QueryContractInfoResponse", address=request.address, contract_info=info)
+        return self.new(PACKAGE + "QueryContractInfoResponse", address=text, contract_info=info)
 
-    def _contract(self, ctx: Context, text: str) -> records.ContractRecord:
-        record = records.contract(ctx.store, self.modules.auth.address_bytes(text))
+    def _contract(self, ctx: Context, text: str) -> tuple[str, records.ContractRecord]:
+        """The address of a contract as it is written, and the contract."""
+        address = self.modules.auth.plain_address_bytes(text)
+        written = self.modules.auth.text(address)
+        record = records.contract(ctx.store, address)
         if record is None:
-            raise NO_SUCH_CONTRACT(f"address {text}")
-        return record
+            raise NO_SUCH_CONTRACT(f"address {written}")
+        return written, record
 
     @answers(PACKAGE + "Query/ContractHistory")
     def query_history(self, ctx: Context, request: Any) -> Any:
-        address = self.modules.auth.address_bytes(request.address)
+        address = self.modules.auth.plain_address_bytes(request.address)
         listed = []
-        for index, entry in enumerate(records.history(ctx.store, address)):
+        for index, entry in enumerate(records.history(ctx.store, address), start=1):
             updated = self.new(PACKAGE + "AbsoluteTxPosition", block_height=entry.height, tx_index=entry.tx_index)
             message = self.new(
                 PACKAGE + "ContractCodeHistoryEntry",
@@ -129,11 +137,12 @@ class Queries(Codes):
 
     @answers(PACKAGE + "Query/ContractsByCreator")
     def query_contracts_by_creator(self, ctx: Context, request: Any) -> Any:
-        creator = self.modules.auth.address_bytes(request.creator_address)
+        paging = self._paging(request)
+        creator = self.modules.auth.plain_address_bytes(request.creator_address)
         items, result = page(
             ctx,
             records.by_creator_prefix(creator),
-            self._paging(request),
+            paging,
             lambda key, _: self.modules.auth.text(key[16:]),
         )
         return self.new(
@@ -144,28 +153,29 @@ class Queries(Codes):
 
     @answers(PACKAGE + "Query/AllContractState")
     def query_all_state(self, ctx: Context, request: Any) -> Any:
+        prefix = records.STORAGE + self.modules.auth.plain_address_bytes(request.address)
+        paging = self._paging(request)
         self._contract(ctx, request.address)
-        prefix = records.STORAGE + self.modules.auth.address_bytes(request.address)
 
         def model(key: bytes, value: bytes) -> Any:
             return self.new(PACKAGE + "Model", key=key, value=value)
 
-        items, result = page(ctx, prefix, self._paging(request), model)
+        items, result = page(ctx, prefix, paging, model)
         return self.new(PACKAGE + "QueryAllContractStateResponse", models=items, pagination=self.page_response(result))
 
     @answers(PACKAGE + "Query/RawContractState")
     def query_raw(self, ctx: Context, request: Any) -> Any:
-        self._contract(ctx, request.address)
-        data = self.runtime.raw(ctx.overlay, request.address, request.query_data)
+        contract, _ = self._contract(ctx, request.address)
+        data = self.runtime.raw(ctx.overlay, contract, request.query_data)
         return self.new(PACKAGE + "QueryRawContractStateResponse", data=data or b"")
 
     @answers(PACKAGE + "Query/SmartContractState")
     def query_smart_state(self, ctx: Context, request: Any) -> Any:
         if not is_json(request.query_data):
             raise StatusError(Status.INVALID_ARGUMENT, "invalid query data")
-        self._contract(ctx, request.address)
+        contract, _ = self._contract(ctx, request.address)
         try:
-            data = self.query_smart(ctx, request.address, request.query_data)
+            data = self.query_smart(ctx, contract, request.query_data)
         except WasmFailure as failure:
             # The real node keeps the contract's text first here, unlike every other registered error.
             raise StatusError(Status.UNKNOWN, failure.text) from None
@@ -186,11 +196,26 @@ class Queries(Codes):
 
     @answers(PACKAGE + "Query/BuildAddress")
     def query_build_address(self, ctx: Context, request: Any) -> Any:
+        checksum = _hex(request.code_hash, "code hash")
         try:
-            checksum = bytes.fromhex(request.code_hash)
-            salt = bytes.fromhex(request.salt)
-        except ValueError as error:
-            raise PlainError(f"invalid code hash: {error}") from None
-        creator = self.modules.auth.address_bytes(request.creator_address)
+            creator = self.modules.auth.plain_address_bytes(request.creator_address)
+        except PlainError as error:
+            raise PlainError(f"invalid creator address: {error}") from None
+        salt = _hex(request.salt, "salt")
+        if not salt:
+            raise StatusError(Status.INVALID_ARGUMENT, "empty salt")
+        if request.init_args and not is_json(request.init_args):
+            raise ChainError(INVALID)
+        if len(checksum) != _CHECKSUM:
+            raise Panic("invalid checksum")
+        if len(salt) > _LONGEST_SALT:
+            raise Panic(f"salt: cannot be longer than {_LONGEST_SALT} characters: exceeds limit")
         address = predictable_contract_address(checksum, creator, salt, request.init_args)
         return self.new(PACKAGE + "QueryBuildAddressResponse", address=self.modules.auth.text(address))
+
+
+def _hex(text: str, what: str) -> bytes:
+    try:
+        return decode_hex(text)
+    except InvalidInput as error:
+        raise PlainError(f"invalid {what}: {error.message}") from None
