@@ -20,6 +20,7 @@ from leasehold.core.addresses import Bech32Prefixes, InvalidAddress
 
 NOW = datetime(2026, 11, 15, 3, 50, tzinfo=UTC)
 HOUR = datetime(2026, 11, 15, 3, tzinfo=UTC)
+HEIGHT = 1234
 PREFIXES = Bech32Prefixes("nolus")
 PAGES = {
     "/api/leases-search": "leases",
@@ -171,8 +172,9 @@ class World:
         self.main = max(sorted(set(owners)), key=owners.count) if owners else ours
         self._partitions()
         self._registry()
-        self._cursor(1234 if history else 0)
+        self._cursor(HEIGHT if history else 0)
         if history:
+            self._blocks()
             self._positions()
             self._pools()
             self._treasury()
@@ -234,6 +236,14 @@ class World:
                 time_ns=int(NOW.timestamp()) * 10**9, blocks=height, txs=height, events=height, quarantined=0,
             )  # fmt: skip
         self._insert("platform", admin=_contract("admin"), treasury=_contract("treasury"), timealarms=_contract("t"))
+
+    def _blocks(self) -> None:
+        statement = (
+            "INSERT INTO indexer.blocks (height, hash, time, proposer, tx_count, event_count)"
+            " SELECT h, sha256(h::text::bytea), %s - (%s - h) * interval '1 hour', '', 1, 1"
+            " FROM generate_series(1, %s) h"
+        )
+        self._connection.execute(statement, [NOW, HEIGHT, HEIGHT])
 
     @property
     def _live(self) -> list[tuple[str, str, str, bool, str]]:
@@ -381,14 +391,14 @@ class World:
             for kind, url, receiver in [*kinds, *kinds[:1] * more]:
                 height += 1
                 place = {"height": height, "tx": 0, "message": kind % 2, "inner_message": 0}
-                at = NOW - timedelta(hours=height, microseconds=876_544 * (height % 2))
+                at = NOW - timedelta(hours=HEIGHT - height, microseconds=876_544 * (height % 2))
                 self._insert("messages", **place, type=url, sender=account, receiver=receiver, value=b"\n,x" * 40)
                 self._insert(
                     "txs", height=height, tx=0, hash=sha256(str(height).encode()).digest(), code=0, gas_wanted=1,
                     gas_used=1, fee_amount=2500, fee_denom=("unls", None)[height % 2], memo="", time=at,
                 )  # fmt: skip
-                self._insert("account_messages", address=account, kind=kind, **place)
-                self._insert("blocks", height=height, hash=b"\4" * 32, time=at, proposer=b"", tx_count=1, event_count=1)
+                for address in (account, receiver):
+                    self._insert("account_messages", address=address, kind=kind, **place)
 
     def _prices(self) -> None:
         pairs = {*self.words.charts, *((name, lpn) for name, _, lpn, _, _ in self._live)}

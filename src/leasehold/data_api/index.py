@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import asyncpg
@@ -50,6 +51,14 @@ class Listing:
     row: type[msgspec.Struct]
     query: str
     bare: str = ""
+    # Expressions that are the JSON array of the rows, and the first of them or null.
+    array: str = field(init=False)
+    first: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        rows = f"SELECT '[' || string_agg(row_to_json(r)::text, ',') || ']' FROM ({self.query}) r"
+        object.__setattr__(self, "array", f"coalesce(({rows}), '[]')")
+        object.__setattr__(self, "first", f"(SELECT row_to_json(r)::text FROM ({self.query}) r LIMIT 1)")
 
     @property
     def columns(self) -> list[str]:
@@ -61,11 +70,6 @@ class Listing:
         """Type of all rows together."""
         kind: Any = self.row
         return list[kind]
-
-    @property
-    def array(self) -> str:
-        """Expression that is the JSON array of the rows."""
-        return f"coalesce((SELECT '[' || string_agg(row_to_json(r)::text, ',') || ']' FROM ({self.query}) r), '[]')"
 
     def objects(self, limit: int) -> str:
         """Query of the rows as JSON, one by one."""
@@ -109,9 +113,8 @@ class Index:
 
     async def text(self, expression: str, *arguments: Any) -> Stated:
         """A scalar text expression; an SQL null gives JSON `null`."""
-        (row,) = await self.rows(f"SELECT {_PLACE}, {expression} AS body", *arguments)
-        body = row["body"]
-        return Stated(b"null" if body is None else body.encode(), row["height"], row["time_ns"])
+        ((height, time_ns, body),) = await self.rows(_placed(expression), *arguments)
+        return Stated(b"null" if body is None else body.encode(), height, time_ns)
 
     async def array(self, listing: Listing, *arguments: Any) -> Stated:
         """All rows of a short listing as a JSON array."""
@@ -119,7 +122,7 @@ class Index:
 
     async def first(self, listing: Listing, *arguments: Any) -> Stated:
         """The first row as a JSON object, `null` when there is none."""
-        return await self.text(f"(SELECT row_to_json(r)::text FROM ({listing.query}) r LIMIT 1)", *arguments)
+        return await self.text(listing.first, *arguments)
 
     async def copied(self, listing: Listing, *arguments: Any, csv: bool = False, rows: int = MAX_ROWS) -> Copied:
         """All rows as a JSON array, or as CSV with a header line; long ones come packed."""
@@ -138,29 +141,37 @@ class Index:
 
     async def value(self, query: str, *arguments: Any) -> Any:
         """First column of the first row of a query, without a height."""
-        return await self._reading(lambda session: session.fetchval(query, *arguments))
+        rows = await self.rows(query, *arguments)
+        return rows[0][0] if rows else None
 
     async def rows(self, query: str, *arguments: Any) -> list[asyncpg.Record]:
-        """Rows of a query, without a height."""
-        return await self._reading(lambda session: session.fetch(query, *arguments))
+        """Rows of a query that reads few, without a height."""
+        with _SAID:
+            return await self.database.brief(query, *arguments)
 
     async def writing(self, operation: Callable[[Session], Awaitable[_Result]]) -> _Result:
         """Result of an operation in one transaction on the primary."""
-        with _Said():
+        with _SAID:
             return await self.database.writing(operation)
 
     @asynccontextmanager
     async def streaming(self) -> AsyncIterator[tuple[Session, Stated]]:
         """A read connection without a statement timeout, in a transaction, and the place it speaks for."""
-        with _Said():
+        with _SAID:
             async with self.database.snapshot() as session:
                 await session.execute("SET LOCAL statement_timeout = 0")
                 (place,) = await session.fetch(f"SELECT {_PLACE}")
                 yield session, Stated(b"", place["height"], place["time_ns"])
 
     async def _reading(self, operation: Callable[[Session], Awaitable[_Result]]) -> _Result:
-        with _Said():
+        with _SAID:
             return await self.database.reading(operation)
+
+
+@lru_cache(maxsize=256)
+def _placed(expression: str) -> str:
+    """A query of a text expression with the block it speaks for; the same object each time, so that it is known."""
+    return f"SELECT {_PLACE}, {expression} AS body"
 
 
 class _Taker:
@@ -212,6 +223,8 @@ class _Said:
         return None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            return
         # A connection that ends while it is being used may leave asyncpg in a state it does not expect.
         if isinstance(error, DatabaseUnavailable | asyncpg.InternalClientError):
             raise NotReady("the database does not answer") from error
@@ -219,3 +232,6 @@ class _Said:
             raise NotReady("the database took too long") from error
         if isinstance(error, asyncpg.UndefinedTableError | asyncpg.InvalidSchemaNameError):
             raise NotReady("the index is not there yet") from error
+
+
+_SAID = _Said()

@@ -25,6 +25,8 @@ from leasehold.storage import migrations, pool
 # How long a request waits for a server that restarts; answers from the shelf do not wait at all.
 REQUEST_PATIENCE = 2.0
 BROWSERS_AT_ONCE = 50
+# Connections for what reads a few rows; more of them would only take turns on the server's processors.
+BRIEF = 4
 
 
 def application(
@@ -51,7 +53,7 @@ async def serving(api: DataApi, *, poll: float = 2.0) -> AsyncIterator[None]:
     )
     connector = aiohttp.TCPConnector(limit=BROWSERS_AT_ONCE, resolver=api.guard.resolver())
     async with (
-        pool.opened(planned_once(settings), service="data-api") as database,
+        pool.opened(planned_once(settings), service="data-api", brief=BRIEF) as database,
         aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar()) as session,
     ):
         database.patience = REQUEST_PATIENCE

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
 import asyncpg
 
@@ -296,9 +297,15 @@ def _keeping(good: Good) -> str:
 
 def place_headers(stated: Stated) -> dict[str, str]:
     """Headers that say which block an answer speaks for."""
+    return dict(_place_headers(stated.height, stated.time_ns))
+
+
+@lru_cache(maxsize=64)
+def _place_headers(height: int, time_ns: int) -> dict[str, str]:
+    # Many answers speak for the same block, and writing its time takes longer than all else about them.
     found = {}
-    if stated.height:
-        found["x-block-height"] = str(stated.height)
-    if stated.time_ns:
-        found["x-block-time"] = rfc3339(stated.time_ns)
+    if height:
+        found["x-block-height"] = str(height)
+    if time_ns:
+        found["x-block-time"] = rfc3339(time_ns)
     return found

@@ -22,6 +22,8 @@ KINDS = {"transfers": (TRANSFER,), "earn": (EARN,), "staking": (STAKING,), "posi
 CALLS = (EARN, POSITION, CONTRACT)
 BY_CONTRACT = "positions_ids"
 sql = queries("wallet.sql")
+ALL = sql.txs.replace("{shown}", sql.shown)
+CALLED = sql.txs_called.replace("{shown}", sql.shown)
 
 
 class Tx(msgspec.Struct):
@@ -60,7 +62,7 @@ class TxsParams(msgspec.Struct, frozen=True):
     limit: Limit = 10
 
 
-class Choice(msgspec.Struct):
+class Choice(msgspec.Struct, frozen=True):
     """Which messages are wanted: all of `kinds`, of `bound` kinds those that call `contracts`, none after `until`."""
 
     kinds: tuple[int, ...]
@@ -69,8 +71,13 @@ class Choice(msgspec.Struct):
     until: str | None = None
 
 
+EVERYTHING = Choice((TRANSFER, STAKING, VOTE, EARN, POSITION, CONTRACT))
+
+
 def chosen(filters: str, to: str) -> Choice:
     """What `filter` and `to` ask for; several filters add up."""
+    if not filters and not to:
+        return EVERYTHING
     names = list(dict.fromkeys(name.strip() for name in filters.split(",") if name.strip()))
     if len(names) > MAX_FILTERS:
         raise InvalidInput(f"more than {MAX_FILTERS} filters", field="filter")
@@ -81,7 +88,7 @@ def chosen(filters: str, to: str) -> Choice:
     if _is_moment(to):
         if BY_CONTRACT in names:
             raise InvalidInput("positions_ids needs contracts in to", field="to")
-        return Choice(kinds or _everything(), until=to)
+        return Choice(kinds or EVERYTHING.kinds, until=to)
     contracts = tuple(dict.fromkeys(part.strip() for part in to.split(",") if part.strip()))
     if len(contracts) > MAX_CONTRACTS:
         raise InvalidInput(f"more than {MAX_CONTRACTS} contracts", field="to")
@@ -91,11 +98,7 @@ def chosen(filters: str, to: str) -> Choice:
         return Choice(kinds, tuple(kind for kind in CALLS if kind not in kinds), contracts)
     if contracts:
         return Choice((), kinds or CALLS, contracts)
-    return Choice(kinds or _everything())
-
-
-def _everything() -> tuple[int, ...]:
-    return (TRANSFER, STAKING, VOTE, EARN, POSITION, CONTRACT)
+    return Choice(kinds or EVERYTHING.kinds)
 
 
 def _is_moment(text: str) -> bool:
@@ -108,7 +111,7 @@ def _is_moment(text: str) -> bool:
 
 def declare(desk: Desk) -> None:
     """Declare `txs`."""
-    listing = Listing("txs", Tx, sql.txs)
+    listing, called = Listing("txs", Tx, ALL), Listing("txs", Tx, CALLED)
 
     async def txs(params: TxsParams) -> Stated:
         account = desk.account(params.address)
@@ -118,16 +121,12 @@ def declare(desk: Desk) -> None:
         height = ALL_HEIGHTS
         if choice.until is not None:
             height = await desk.index.value(sql.height_at, moment(choice.until)) or 0
-        return await desk.index.array(
-            listing,
-            account,
-            params.skip,
-            params.limit,
-            list(choice.kinds),
-            list(choice.bound),
-            list(choice.contracts),
-            height,
-        )
+        page = (account, params.skip, params.limit, choice.kinds, height)
+        if not choice.bound:
+            return await desk.index.array(listing, *page)
+        # Nobody is a contract that calls itself; looking for that would go through everything an account did.
+        contracts = [contract for contract in choice.contracts if contract != account]
+        return await desk.index.array(called, *page, choice.bound, contracts)
 
     desk.live(
         "/api/txs",

@@ -31,35 +31,92 @@ SELECT openings, closings, wins, volume_usd::text AS volume, realized_pnl_usd::t
     ARRAY[band_0, band_1, band_2, band_3, band_4] AS bands
 FROM indexer.accounts WHERE address = $1::text;
 
--- Messages of an account, newest first: all of some kinds, and of other kinds those that call one of some contracts.
--- name: txs
+-- A message as it is shown, of rows `k` that say which ones are wanted; not a query of its own.
+-- name: shown
 SELECT m.message AS index, m.sender AS "from", CASE WHEN k.kind = 3 THEN '' ELSE m.receiver END AS "to", m.type,
     replace(encode(m.value, 'base64'), E'\n', '') AS value, upper(encode(t.hash, 'hex')) AS tx_hash, m.height AS block,
     data_api.amount(t.fee_amount) AS fee_amount, t.fee_denom, t.memo, data_api.instant(t.time) AS timestamp, m.rewards, t.code
-FROM (
+FROM k
+JOIN indexer.messages m USING (height, tx, message, inner_message)
+JOIN indexer.txs t USING (height, tx)
+ORDER BY m.height DESC, m.tx DESC, m.message DESC, m.inner_message DESC;
+
+-- Messages of an account, newest first: all of some kinds.
+-- name: txs
+WITH k AS NOT MATERIALIZED (
     SELECT k.kind, a.height, a.tx, a.message, a.inner_message
-    FROM (
-        SELECT kind, false AS bound FROM unnest($4::smallint[]) AS p (kind)
-        UNION ALL
-        SELECT kind, true FROM unnest($5::smallint[]) AS p (kind)
-    ) k,
+    FROM unnest($4::smallint[]) AS k (kind),
     LATERAL (
         SELECT a.height, a.tx, a.message, a.inner_message FROM indexer.account_messages a
-        WHERE a.address = $1::text AND a.kind = k.kind AND a.height <= $7::bigint
-            AND (NOT k.bound OR EXISTS (
-                SELECT FROM indexer.messages c
-                WHERE (c.height, c.tx, c.message, c.inner_message) = (a.height, a.tx, a.message, a.inner_message)
-                    AND c.receiver = ANY ($6::text[])
-            ))
+        WHERE a.address = $1::text AND a.kind = k.kind AND a.height <= $5::bigint
         ORDER BY a.height DESC, a.tx DESC, a.message DESC, a.inner_message DESC
         LIMIT $2::bigint + $3::bigint
     ) a
     ORDER BY a.height DESC, a.tx DESC, a.message DESC, a.inner_message DESC
     LIMIT $3::bigint OFFSET $2::bigint
-) k
-JOIN indexer.messages m USING (height, tx, message, inner_message)
-JOIN indexer.txs t USING (height, tx)
-ORDER BY m.height DESC, m.tx DESC, m.message DESC, m.inner_message DESC;
+)
+{shown};
+
+-- Messages of an account, newest first: all of some kinds, and of other kinds those that call one of some contracts.
+-- Both the account and the contract have their rows; each walk goes down the two together, from a row of the contract
+-- to the account's newest at or below it and back, so that it reads as little as the shorter of the two histories.
+-- name: txs_called
+WITH k AS NOT MATERIALIZED (
+    SELECT * FROM (
+        SELECT k.kind, a.height, a.tx, a.message, a.inner_message
+        FROM unnest($4::smallint[]) AS k (kind),
+        LATERAL (
+            SELECT a.height, a.tx, a.message, a.inner_message FROM indexer.account_messages a
+            WHERE a.address = $1::text AND a.kind = k.kind AND a.height <= $5::bigint
+            ORDER BY a.height DESC, a.tx DESC, a.message DESC, a.inner_message DESC
+            LIMIT $2::bigint + $3::bigint
+        ) a
+        UNION ALL
+        SELECT b.kind, w.height, w.tx, w.message, w.inner_message
+        FROM unnest($6::smallint[]) AS b (kind), unnest($7::text[]) AS c (contract),
+        LATERAL (
+            WITH RECURSIVE walk AS (
+                SELECT r.height, r.tx, r.message, r.inner_message, a.at
+                FROM (
+                    SELECT r.height, r.tx, r.message, r.inner_message FROM indexer.account_messages r
+                    WHERE r.address = c.contract AND r.kind = b.kind AND r.height <= $5::bigint
+                    ORDER BY r.height DESC, r.tx DESC, r.message DESC, r.inner_message DESC LIMIT 1
+                ) r,
+                LATERAL (SELECT a AS at FROM indexer.account_messages a
+                    WHERE a.address = $1::text AND a.kind = b.kind
+                        AND (a.height, a.tx, a.message, a.inner_message) <= (r.height, r.tx, r.message, r.inner_message)
+                    ORDER BY a.height DESC, a.tx DESC, a.message DESC, a.inner_message DESC LIMIT 1) a
+                UNION ALL
+                SELECT r.height, r.tx, r.message, r.inner_message, a.at
+                FROM walk w,
+                LATERAL (
+                    SELECT r.height, r.tx, r.message, r.inner_message FROM indexer.account_messages r
+                    WHERE r.address = c.contract AND r.kind = b.kind
+                        AND (r.height, r.tx, r.message, r.inner_message)
+                            <= ((w.at).height, (w.at).tx, (w.at).message, (w.at).inner_message)
+                        AND (r.height, r.tx, r.message, r.inner_message) < (w.height, w.tx, w.message, w.inner_message)
+                    ORDER BY r.height DESC, r.tx DESC, r.message DESC, r.inner_message DESC LIMIT 1
+                ) r,
+                LATERAL (SELECT a AS at FROM indexer.account_messages a
+                    WHERE a.address = $1::text AND a.kind = b.kind
+                        AND (a.height, a.tx, a.message, a.inner_message) <= (r.height, r.tx, r.message, r.inner_message)
+                    ORDER BY a.height DESC, a.tx DESC, a.message DESC, a.inner_message DESC LIMIT 1) a
+            )
+            SELECT w.height, w.tx, w.message, w.inner_message FROM walk w
+            WHERE ((w.at).height, (w.at).tx, (w.at).message, (w.at).inner_message)
+                    = (w.height, w.tx, w.message, w.inner_message)
+                AND EXISTS (
+                    SELECT FROM indexer.messages m
+                    WHERE (m.height, m.tx, m.message, m.inner_message) = (w.height, w.tx, w.message, w.inner_message)
+                        AND m.receiver = c.contract
+                )
+            LIMIT $2::bigint + $3::bigint
+        ) w
+    ) a
+    ORDER BY a.height DESC, a.tx DESC, a.message DESC, a.inner_message DESC
+    LIMIT $3::bigint OFFSET $2::bigint
+)
+{shown};
 
 -- The newest height whose block is not after an instant, found by halving: heights and times grow together.
 -- name: height_at

@@ -12,9 +12,9 @@ from os import urandom
 from typing import Any
 
 import msgspec
-from starlette.requests import ClientDisconnect, HTTPConnection
+from starlette.requests import ClientDisconnect
 from starlette.requests import Request as RawRequest
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from leasehold.core import logging
@@ -22,15 +22,17 @@ from leasehold.core.clock import Clock, SystemClock
 from leasehold.core.errors import InvalidInput, LeaseholdError, MethodNotAllowed, NotFound, NotReady
 from leasehold.core.metrics import CONTENT_TYPE, Metrics
 from leasehold.core.settings import Limits
-from leasehold.serving.answers import Answer, Wish, problem_answer, snapshot_answer, value_answer
+from leasehold.serving.answers import Answer, problem_answer, snapshot_answer, value_answer
 from leasehold.serving.bodies import decode_body, read_body, require_json
 from leasehold.serving.cors import Cors, Headers
 from leasehold.serving.envelopes import INTERNAL, problem_of
+from leasehold.serving.heads import Heard
 from leasehold.serving.limits import Limiter
 from leasehold.serving.matching import Match, Matcher
 from leasehold.serving.measures import Measures
 from leasehold.serving.parameters import parse_query, read
 from leasehold.serving.routes import Registry, Request, Route
+from leasehold.serving.sending import Sender
 from leasehold.serving.snapshots import SnapshotTable
 
 WebSocketEndpoint = Callable[[WebSocket], Awaitable[None]]
@@ -111,22 +113,19 @@ class Application:
         return route.rate if route else "read"
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        raw = RawRequest(scope, receive, send)
-        request_id = self.ids.given_or_fresh(raw.headers.get("x-request-id", "").encode("latin-1") or None)
-        common = [
-            (b"x-request-id", request_id),
-            *self.dialect_headers,
-            *self.cors.headers(_origin(raw)),
-        ]
-        started = self.clock.monotonic()
+        heard = Heard(scope["headers"])
+        request_id = self.ids.given_or_fresh(heard.request_id)
+        common = [(b"x-request-id", request_id), *self.dialect_headers, *self.cors.headers(heard.origin)]
+        started = self.limiter.now()
         label = "unknown"
-        guarded = _Sender(send, common)
+        guarded = Sender(scope, send, common)
+        self.measures.fast.in_flight += 1
         try:
             found = self._found(scope)
             route = found.route(scope["method"]) if isinstance(found, Match) else None
             label = route.path if route else "unknown"
-            with self.measures.in_flight():
-                answer = await self._answer(raw, found, route, request_id.decode(), guarded)
+            raw = RawRequest(scope, receive, send)
+            answer = await self._answer(raw, heard, found, route, request_id.decode(), guarded)
         except ClientDisconnect:
             self.measures.disconnected()
             return
@@ -141,9 +140,11 @@ class Application:
         except Exception as error:  # noqa: BLE001 - the outermost boundary: whatever it is, the caller gets an envelope
             _log.error("unexpected error", route=label, id=request_id.decode(), exc_info=error)
             answer = problem_answer(INTERNAL, self.dialect)
+        finally:
+            self.measures.fast.in_flight -= 1
         if answer is not None:
             await guarded.answer(answer)
-        self.measures.request(scope["method"], label, guarded.status, self.clock.monotonic() - started)
+        self.measures.request(scope["method"], label, guarded.status, self.limiter.now() - started)
 
     def _found(self, scope: Scope) -> Match | InvalidInput | None:
         """The routes of the path; a path that can't be decoded is an error to raise once the caller is admitted."""
@@ -155,15 +156,16 @@ class Application:
     async def _answer(
         self,
         raw: RawRequest,
+        heard: Heard,
         found: Match | InvalidInput | None,
         route: Route | None,
         request_id: str,
-        sender: _Sender,
+        sender: Sender,
     ) -> Answer | None:
         scope = raw.scope
         method: str = scope["method"]
         path: str = scope["path"]
-        client = self._client(raw)
+        client = self._client(scope, heard)
         if method == "OPTIONS":
             return self._options(found)
         if path == "/metrics" and method in ("GET", "HEAD"):
@@ -171,7 +173,7 @@ class Application:
         target = scope.get("raw_path", b"") + (b"?" + scope["query_string"] if scope["query_string"] else b"")
         snapshot = self.snapshots.entries.get(target) if method in ("GET", "HEAD") else None
         self._admit(client, route, method, self.rate_of(target) if snapshot else None)
-        wish = _wish(raw)
+        wish = heard.wish
         if snapshot is not None:
             return snapshot_answer(snapshot, wish)
         if isinstance(found, InvalidInput):
@@ -192,7 +194,7 @@ class Application:
         body = await self._body(raw, route)
         try:
             async with asyncio.timeout(self.limits.request_seconds):
-                value = await route.handler(Request(params, body, client, request_id, raw))
+                value = await route.handler(Request(params, body, client, request_id, raw, wish.if_none_match))
         except TimeoutError:
             raise NotReady(f"no answer within {self.limits.request_seconds:g} seconds") from None
         return await value_answer(value, route, wish)
@@ -206,7 +208,7 @@ class Application:
         data = await read_body(raw, limit=limit, seconds=self.limits.request_seconds)
         return data if route.body is bytes else decode_body(data, self._decoders[id(route)])
 
-    async def _undeclared(self, raw: RawRequest, scope: Scope, sender: _Sender) -> Answer | None:
+    async def _undeclared(self, raw: RawRequest, scope: Scope, sender: Sender) -> Answer | None:
         path = scope["path"]
         if path in self.websockets:
             raise InvalidInput("this path speaks WebSocket: send an Upgrade header")
@@ -221,13 +223,9 @@ class Application:
             headers.append((b"allow", ", ".join(found.allowed).encode()))
         return Answer(200, [*headers, (b"content-length", b"0")])
 
-    def _client(self, raw: RawRequest) -> str:
-        peer = raw.client.host if raw.client else ""
-        if not self.limiter.is_proxy(peer):
-            return peer
-        forwarded = [value.encode("latin-1") for value in raw.headers.getlist("x-forwarded-for")]
-        real = raw.headers.get("x-real-ip")
-        return self.limiter.client(peer, forwarded, real.encode("latin-1") if real else None)
+    def _client(self, scope: Scope, heard: Heard) -> str:
+        peer = scope["client"][0] if scope.get("client") else ""
+        return self.limiter.client(peer, heard.forwarded, heard.real_ip)
 
     def _admit(self, client: str, route: Route | None, method: str, rate: str | None) -> None:
         if rate is None:
@@ -247,46 +245,9 @@ class Application:
         except LeaseholdError as error:
             # An endpoint raises before it accepts; afterwards it tells its client itself.
             answer = problem_answer(problem_of(error), self.dialect)
-            headers = [*answer.headers, *self.dialect_headers, *self.cors.headers(_origin(socket))]
+            headers = [*answer.headers, *self.dialect_headers, *self.cors.headers(Heard(scope["headers"]).origin)]
             await send({"type": "websocket.http.response.start", "status": answer.status, "headers": headers})
             await send({"type": "websocket.http.response.body", "body": answer.body})
-
-
-class _Sender:
-    """ASGI send that adds the headers every response carries, and remembers the status."""
-
-    def __init__(self, send: Send, common: Headers) -> None:
-        self._send = send
-        self._common = common
-        self.status = 0
-
-    async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            message = {**message, "headers": [*message.get("headers", ()), *self._common]}
-        await self._send(message)
-
-    async def answer(self, answer: Answer) -> None:
-        if self.status:
-            return
-        headers = [*answer.headers, (b"connection", b"close")] if answer.close else answer.headers
-        await self({"type": "http.response.start", "status": answer.status, "headers": headers})
-        if isinstance(answer.body, bytes):
-            await self._send({"type": "http.response.body", "body": answer.body})
-            return
-        async for chunk in answer.body:
-            await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
-        await self._send({"type": "http.response.body", "body": b""})
-
-
-def _origin(raw: HTTPConnection) -> bytes | None:
-    return raw.headers["origin"].encode("latin-1") if "origin" in raw.headers else None
-
-
-def _wish(raw: RawRequest) -> Wish:
-    accept = ", ".join(raw.headers.getlist("accept-encoding"))
-    match = ", ".join(raw.headers.getlist("if-none-match"))
-    return Wish(accept.encode("latin-1") or None, match.encode("latin-1") or None)
 
 
 def _metrics_answer(metrics: Metrics) -> Answer:

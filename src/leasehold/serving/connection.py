@@ -20,6 +20,7 @@ from leasehold.serving.envelopes import (
     URI_TOO_LONG,
     Problem,
 )
+from leasehold.serving.sending import WHOLE, Outlet
 from leasehold.serving.watch import Watch
 from leasehold.serving.wires import Waiting, render_problem
 
@@ -44,24 +45,6 @@ class _Busy:
     """Stands in for an unfinished cycle, so that uvicorn queues a request behind answers that wait."""
 
     response_complete = False
-
-
-class _Departing:
-    """The transport as a cycle sees it: closing leaves the peer time to read what it was told."""
-
-    __slots__ = ("_owner",)
-
-    def __init__(self, owner: Connection) -> None:
-        self._owner = owner
-
-    def write(self, data: bytes) -> None:
-        self._owner.transport.write(data)
-
-    def is_closing(self) -> bool:
-        return self._owner.transport.is_closing()
-
-    def close(self) -> None:
-        self._owner.depart()
 
 
 class Connection(HttpToolsProtocol):
@@ -281,7 +264,9 @@ class Connection(HttpToolsProtocol):
         finally:
             if isinstance(self.cycle, _Busy):
                 self.cycle = before
-        self.cycle.transport = _Departing(self)  # type: ignore[assignment]
+        outlet = Outlet(self, self.cycle)
+        self.cycle.transport = outlet  # type: ignore[assignment]
+        self.scope["extensions"] = {WHOLE: {"send": outlet.whole}}
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         self.started = cycle

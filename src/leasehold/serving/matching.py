@@ -35,6 +35,8 @@ class Match:
         return self.routes.get("GET" if method == "HEAD" and "HEAD" not in self.routes else method)
 
     def path_values(self, route: Route) -> dict[str, str]:
+        if not self.values:
+            return {}
         names = [segment[1:-1].rstrip("*") for segment in route.path.split("/") if segment.startswith("{")]
         return dict(zip(names, self.values, strict=True))
 
@@ -45,11 +47,16 @@ class Matcher:
 
     def __init__(self, routes: Iterable[Route]) -> None:
         self._root = _Node()
+        # Paths without parameters, as nearly everybody spells them.
+        self._plain: dict[bytes, Match] = {}
         for route in routes:
             self._insert(route)
 
     def match(self, raw_path: bytes) -> Match | None:
         """Routes of a raw path, None for an unknown one; InvalidInput where it can't be decoded."""
+        plain = self._plain.get(raw_path)
+        if plain is not None:
+            return plain
         parts = raw_path.split(b"/")
         if parts[0] or len(parts) > _MAX_SEGMENTS:
             return None
@@ -90,3 +97,5 @@ class Matcher:
             else:
                 node = node.fixed.setdefault(segment, _Node())
         node.routes[route.method] = route
+        if "{" not in route.path:
+            self._plain[route.path.encode()] = Match(node.routes, ())

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 
+from prometheus_client import Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -21,6 +21,8 @@ class FastPath(Collector):
         self.limited = 0
         self.body_bytes = 0
         self.connections = 0
+        # Requests of the ordinary path that are being handled.
+        self.in_flight = 0
         self._snapshots = snapshots
 
     def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
@@ -33,6 +35,7 @@ class FastPath(Collector):
         yield answers
         yield CounterMetricFamily("leasehold_fast_path_bytes", "Body bytes sent by the fast path", self.body_bytes)
         yield GaugeMetricFamily("leasehold_http_connections", "Open HTTP connections", self.connections)
+        yield GaugeMetricFamily("leasehold_http_in_flight", "Requests being handled", self.in_flight)
         yield GaugeMetricFamily("leasehold_snapshots", "Snapshots in the table", len(self._snapshots))
 
 
@@ -47,11 +50,18 @@ class Measures:
         self._limited = metrics.counter("http_limited", "Requests refused by a rate limit", ("rate",))
         self._refused = metrics.counter("http_refused", "Requests refused before routing", ("status",))
         self._gone = metrics.counter("http_disconnected", "Requests whose client left before the answer")
-        self._in_flight = metrics.gauge("http_in_flight", "Requests being handled")
+        # The counter and the histogram of a kind of request; finding them by their labels takes longer than counting.
+        self._kinds: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        self._requests.labels(method if method in _METHODS else "other", route, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        """Count a request; `route` is one of the declared paths or a fixed word."""
+        kind = (method if method in _METHODS else "other", route, status)
+        found = self._kinds.get(kind)
+        if found is None:
+            found = self._requests.labels(kind[0], route, str(status)), self._seconds.labels(route)
+            self._kinds[kind] = found
+        found[0].inc()
+        found[1].observe(seconds)
 
     def limited(self, rate: str) -> None:
         self._limited.labels(rate).inc()
@@ -61,14 +71,6 @@ class Measures:
 
     def disconnected(self) -> None:
         self._gone.inc()
-
-    @contextmanager
-    def in_flight(self) -> Iterator[None]:
-        self._in_flight.inc()
-        try:
-            yield
-        finally:
-            self._in_flight.dec()
 
 
 _METHODS = frozenset(("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"))

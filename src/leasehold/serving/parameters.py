@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Union, get_args, get_origin
 from urllib.parse import quote
@@ -61,28 +61,44 @@ class Parameter:
     input: Input
     maximum: int | float | None
     repeatable: bool
+    # The type of one value without annotations, and all names it may be given by.
+    bare: Any
+    names: tuple[str, ...]
 
-    def read(self, texts: list[str]) -> Any:
-        """Value of the given texts; InvalidInput names the parameter."""
+    def read(self, texts: Sequence[str]) -> Any:
+        """Value of the given texts, its type not yet checked; InvalidInput names the parameter."""
         if self.repeatable:
-            (item,) = get_args(_bare(self.type))
-            return [self._single(text, item) for text in texts]
+            return [self._single(text) for text in texts]
         if len(texts) > 1:
             raise InvalidInput(f"{self.name} is given more than once", field=self.name)
-        return self._single(texts[0], self.type)
+        return self._single(texts[0])
 
-    def _single(self, text: str, kind: Any) -> Any:
+    def _single(self, text: str) -> Any:
+        if self.bare is str and self.input.parse is None:
+            return text
         try:
-            value = self.input.parse(text) if self.input.parse else _from_text(text, kind)
+            value = self.input.parse(text) if self.input.parse else _from_text(text, self.bare)
             if self.input.clamp and self.maximum is not None and value > self.maximum:
                 value = type(value)(self.maximum)
-            return msgspec.convert(value, kind)
+            return value
         except InvalidInput as error:
             if error.field:
                 raise
             raise InvalidInput(error.message, field=self.name) from None
         except (ValueError, TypeError) as error:
-            raise InvalidInput(f"invalid {self.name}: {_first_line(error)}", field=self.name) from None
+            raise self._refusal(error) from None
+
+    def check(self, value: Any) -> None:
+        """InvalidInput, naming the parameter, where a value is not of its type."""
+        (item,) = get_args(_bare(self.type)) if self.repeatable else (self.type,)
+        try:
+            for each in value if self.repeatable else (value,):
+                msgspec.convert(each, item)
+        except (ValueError, TypeError) as error:
+            raise self._refusal(error) from None
+
+    def _refusal(self, error: BaseException) -> InvalidInput:
+        return InvalidInput(f"invalid {self.name}: {_first_line(error)}", field=self.name)
 
     def text(self, value: Any) -> str:
         """Canonical text of a value, as it stands in a snapshot's key."""
@@ -109,6 +125,8 @@ def declared(params: type[msgspec.Struct], path_names: tuple[str, ...]) -> tuple
                 input=marker,
                 maximum=maximum,
                 repeatable=get_origin(bare) is list,
+                bare=_bare(get_args(bare)[0]) if get_origin(bare) is list else bare,
+                names=(field.encode_name, *marker.aliases),
             )
         )
     missing = set(path_names) - {parameter.name for parameter in found}
@@ -127,7 +145,7 @@ def decode_component(raw: bytes, *, field: str | None = None) -> str:
         text = raw.decode()
     except UnicodeDecodeError:
         raise InvalidInput("not valid UTF-8", field=field) from None
-    if _CONTROL.search(text):
+    if not text.isprintable() and _CONTROL.search(text):
         raise InvalidInput("control characters are not allowed", field=field)
     return text
 
@@ -139,6 +157,10 @@ def parse_query(raw: bytes) -> list[tuple[str, str]]:
     members = raw.split(b"&")
     if len(members) > MAX_PARAMETERS:
         raise InvalidInput(f"more than {MAX_PARAMETERS} query parameters")
+    if raw.isascii() and b"%" not in raw and b"+" not in raw and (text := raw.decode()).isprintable():
+        # What nearly every query is like: nothing in it to decode.
+        plain = [member.partition("=") for member in text.split("&") if member]
+        return [(name, value) for name, _, value in plain]
     pairs = []
     for member in members:
         if not member:
@@ -162,14 +184,23 @@ def read(
     values: dict[str, Any] = {}
     for parameter in parameters:
         if parameter.place == "path":
-            values[parameter.attribute] = parameter.read([path[parameter.name]])
+            values[parameter.name] = parameter.read([path[parameter.name]])
             continue
-        texts = [text for name in (parameter.name, *parameter.input.aliases) for text in given.get(name, ())]
+        texts: Sequence[str] = given.get(parameter.name, ())
+        if len(parameter.names) > 1:
+            texts = [text for name in parameter.names for text in given.get(name, ())]
         if texts:
-            values[parameter.attribute] = parameter.read(texts)
+            values[parameter.name] = parameter.read(texts)
         elif parameter.required:
             raise InvalidInput(f"{parameter.name} query parameter is required", field=parameter.name)
-    return struct(**values)
+    try:
+        return msgspec.convert(values, struct)
+    except msgspec.ValidationError:
+        # All at once is faster, one by one says which is wrong.
+        for parameter in parameters:
+            if parameter.name in values:
+                parameter.check(values[parameter.name])
+        raise
 
 
 def canonical_query(parameters: tuple[Parameter, ...], params: Any) -> str:
@@ -183,8 +214,7 @@ def canonical_query(parameters: tuple[Parameter, ...], params: Any) -> str:
     return "&".join(members)
 
 
-def _from_text(text: str, kind: Any) -> Any:
-    bare = _bare(kind)
+def _from_text(text: str, bare: Any) -> Any:
     if bare is str:
         return text
     if bare is int:

@@ -38,7 +38,8 @@ B = TypeVar("B")
 class Request(Generic[P, B]):
     """A request whose parameters and body are already decoded and valid.
 
-    `client` is the caller's IP address as far as it can be believed; `raw` is Starlette's view of the request.
+    `client` is the caller's IP address as far as it can be believed; `raw` is Starlette's view of the request;
+    `known` is its If-None-Match.
     """
 
     params: P
@@ -46,6 +47,7 @@ class Request(Generic[P, B]):
     client: str
     request_id: str
     raw: RawRequest
+    known: bytes | None = None
 
     @property
     def headers(self) -> Mapping[str, str]:

@@ -18,6 +18,7 @@ import psycopg
 from leasehold.core import logging
 from leasehold.core.errors import ConfigurationError, Unavailable
 from leasehold.core.settings import Database as DatabaseSettings
+from leasehold.storage.lane import Lane
 
 OLDEST_SERVER = 150_000
 """server_version_num of the oldest PostgreSQL supported."""
@@ -63,15 +64,20 @@ class _Connection(asyncpg.Connection):
 
 
 class Database:
-    """The pools of one service process; `read` may be a standby, `primary` takes writes."""
+    """The pools of one service process; `read` may be a standby, `primary` takes writes, `lane` short reads."""
 
-    def __init__(self, read: asyncpg.Pool, primary: asyncpg.Pool, *, patience: float) -> None:
+    lane: Lane | None = None
+
+    def __init__(self, read: asyncpg.Pool, primary: asyncpg.Pool, *, patience: float, lane: Lane | None = None) -> None:
         self.read = read
         self.primary = primary
         self.patience = patience
+        self.lane = lane
 
     async def close(self) -> None:
         """Wait for connections in use, then close all; does nothing the second time."""
+        if self.lane is not None:
+            await self.lane.close()
         await self.read.close()
         if self.primary is not self.read:
             await self.primary.close()
@@ -96,6 +102,18 @@ class Database:
     async def fetchval(self, query: str, *arguments: Any) -> Any:
         """First column of the first row of a read, or none."""
         return await self.reading(lambda connection: connection.fetchval(query, *arguments))
+
+    async def brief(self, query: str, *arguments: Any) -> list[asyncpg.Record]:
+        """All rows of a read that takes a moment, on the lane for such where there is one."""
+        lane = self.lane
+        if lane is None:
+            return await self.fetch(query, *arguments)
+        try:
+            return await lane.fetch(query, *arguments)
+        except (*_LOST, asyncpg.InterfaceError) as error:
+            if not _worth_repeating(error):
+                raise
+        return await retried(lambda: lane.fetch(query, *arguments), patience=self.patience)
 
     async def reading(self, operation: Callable[[Session], Awaitable[_Result]]) -> _Result:
         """Result of an operation on a read connection, repeated while the server restarts."""
@@ -130,8 +148,13 @@ class Database:
 
 
 @asynccontextmanager
-async def opened(settings: DatabaseSettings, *, service: str, patience: float = 30.0) -> AsyncIterator[Database]:
-    """The pools of a service, waiting up to `patience` seconds for the server, closed at the end."""
+async def opened(
+    settings: DatabaseSettings, *, service: str, patience: float = 30.0, brief: int = 0
+) -> AsyncIterator[Database]:
+    """The pools of a service, waiting up to `patience` seconds for the server, closed at the end.
+
+    `brief` is how many connections there are for short reads besides.
+    """
     read = await _pool(settings, settings.url, service, patience)
     try:
         written = primary_url(settings)
@@ -139,7 +162,12 @@ async def opened(settings: DatabaseSettings, *, service: str, patience: float = 
     except BaseException:
         read.terminate()
         raise
-    database = Database(read, primary, patience=patience)
+
+    async def another() -> asyncpg.Connection:
+        return await connect(settings.url, service=service, statement_timeout_ms=settings.statement_timeout_ms)
+
+    lane = Lane(another, brief) if brief else None
+    database = Database(read, primary, patience=patience, lane=lane)
     try:
         yield database
     finally:
@@ -159,8 +187,7 @@ async def retried(attempt: Callable[[], Awaitable[_Result]], *, patience: float)
         try:
             return await attempt()
         except (*_LOST, asyncpg.InterfaceError) as error:
-            # InterfaceError also reports mistakes of the caller; only a connection that is gone is worth a retry.
-            if isinstance(error, asyncpg.InterfaceError) and not _connection_gone(error):
+            if not _worth_repeating(error):
                 raise
             if asyncio.get_running_loop().time() + pause > deadline:
                 raise DatabaseUnavailable(
@@ -239,8 +266,11 @@ def _decode_jsonb(data: bytes) -> Any:
     return msgspec.json.decode(data[1:])
 
 
-def _connection_gone(error: asyncpg.InterfaceError) -> bool:
-    return "closed" in str(error) and "pool is" not in str(error)
+def _worth_repeating(error: BaseException) -> bool:
+    """InterfaceError also reports mistakes of the caller; only a connection that is gone is worth a retry."""
+    if not isinstance(error, asyncpg.InterfaceError):
+        return True
+    return "closed" in str(error) and "pool is" not in str(error) and "lane is" not in str(error)
 
 
 def _reason(error: BaseException) -> str:

@@ -1,7 +1,10 @@
 -- {n} blocks of 6 seconds and half as many positions; a thousand accounts act in turn. One of them ({account}) acts in
 -- every tenth block besides and owns every twenty-fifth position, so that its pages are full however small {n} is.
+-- Of the contracts that are called one ({pool}) and {lease} are called all the time, others for a while.
 -- Texts and amounts are as long and as varied as real ones; every thirtieth position is open.
 CREATE FUNCTION pg_temp.who(n bigint) RETURNS text LANGUAGE sql IMMUTABLE RETURN 'chain1' || md5(n::text) || 'qqqqqq';
+CREATE FUNCTION pg_temp.called(h bigint) RETURNS text LANGUAGE sql IMMUTABLE
+    RETURN 'chain1' || left(encode(sha256((h / 500)::text::bytea), 'hex'), 58);
 CREATE FUNCTION pg_temp.amount(n bigint) RETURNS numeric LANGUAGE sql IMMUTABLE
     RETURN (n * 7919 % 99999989)::numeric + (n * 104729 % 999983)::numeric / 1000000;
 INSERT INTO indexer.protocols VALUES
@@ -17,8 +20,11 @@ INSERT INTO indexer.blocks SELECT h, sha256(h::text::bytea), '{start}'::timestam
 INSERT INTO indexer.txs SELECT h, 0, sha256(h::text::bytea), 0, 1, 1, 2500, 'ulsh', '', '{start}'::timestamptz + h * interval '6 seconds'
     FROM generate_series(1, {n}) h;
 INSERT INTO indexer.messages SELECT h, 0, 0, 0, '/cosmos.bank.v1beta1.MsgSend',
-    CASE h % 10 WHEN 0 THEN '{account}' ELSE pg_temp.who(h % 1000) END, 'x', repeat('v', 120)::bytea, null FROM generate_series(1, {n}) h;
+    CASE h % 10 WHEN 0 THEN '{account}' ELSE pg_temp.who(h % 1000) END,
+    CASE h % 6 WHEN 3 THEN '{pool}' WHEN 4 THEN CASE h % 7 WHEN 0 THEN '{lease}' ELSE pg_temp.called(h) END ELSE 'x' END,
+    repeat('v', 120)::bytea, null FROM generate_series(1, {n}) h;
 INSERT INTO indexer.account_messages SELECT sender, 1 + height % 6, height, 0, 0, 0 FROM indexer.messages;
+INSERT INTO indexer.account_messages SELECT receiver, 1 + height % 6, height, 0, 0, 0 FROM indexer.messages WHERE receiver <> 'x';
 INSERT INTO indexer.staking_activity SELECT height, 0, 0, 0, sender, CASE height % 20 WHEN 0 THEN 'withdraw' ELSE 'delegate' END,
     'v', null, 5, 'ulsh', 1, '{start}', '' FROM indexer.messages WHERE height % 5 = 0;
 INSERT INTO indexer.stakers SELECT delegator, count(*), sum(amount), sum(usd), max(time) FROM indexer.staking_activity

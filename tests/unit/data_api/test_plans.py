@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from hashlib import md5, sha256
 from typing import Any
 
 import psycopg
@@ -38,6 +39,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HASH = bytes.fromhex("00" * 32)
 OPENING = lease.sql.opening
 ALL_KINDS = [1, 2, 3, 4, 5, 6]
+CALLS = list(txs.CALLS)
+# Contracts that were called for a while, long ago to lately, and an account that acts once in a thousand blocks.
+SHORT_LIVED = ["chain1" + sha256(str(n).encode()).hexdigest()[:58] for n in range(20, BLOCKS // 500)]
+SELDOM = "chain1" + md5(b"3").hexdigest() + "qqqqqq"
 
 # Every query of every route, with arguments that make it work hardest: an account with many rows, a busy lease.
 QUERIES: dict[str, tuple[str, tuple[Any, ...]]] = {
@@ -102,9 +107,14 @@ QUERIES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "staking-activity": (wallet.sql.staking_activity, (ACCOUNT, 0, 10)),
     "staking-earnings": (wallet.sql.staking_earnings, (ACCOUNT, 6)),
     "lease-signals": (wallet.sql.lease_signals, (ACCOUNT, 0, 10)),
-    "txs": (txs.sql.txs, (ACCOUNT, 0, 10, ALL_KINDS, [], [], 2**62)),
-    "txs deep": (txs.sql.txs, (ACCOUNT, 100, 100, ALL_KINDS, [], [], 2**62)),
-    "txs filter": (txs.sql.txs, (ACCOUNT, 0, 50, [2], [], [], 2**62)),
+    "txs": (txs.ALL, (ACCOUNT, 0, 10, ALL_KINDS, 2**62)),
+    "txs deep": (txs.ALL, (ACCOUNT, 100, 100, ALL_KINDS, 2**62)),
+    "txs filter": (txs.ALL, (ACCOUNT, 0, 50, [2], 2**62)),
+    "txs called": (txs.CALLED, (ACCOUNT, 0, 10, [1], 2**62, CALLS, [LEASE])),
+    "txs called, all contracts": (txs.CALLED, (ACCOUNT, 0, 10, [], 2**62, CALLS, [POOL, LEASE, *SHORT_LIVED[::5]])),
+    "txs called once": (txs.CALLED, (ACCOUNT, 0, 10, [], 2**62, CALLS, SHORT_LIVED[-1:])),
+    "txs called never": (txs.CALLED, (ACCOUNT, 0, 10, [], 2**62, CALLS, [POOL, "nobody"])),
+    "txs called by one of few": (txs.CALLED, (SELDOM, 0, 10, [], 2**62, CALLS, [POOL, LEASE])),
     "height_at": (txs.sql.height_at, (LATE,)),
     "prices": (market.sql.prices, (None, None)),
     "price points": (market.sql.price_points, (PROTOCOL, "BTC", 60, EPOCH)),
@@ -201,5 +211,6 @@ def test_every_query_is_looked_at() -> None:
     for module in modules:
         for name in module.sql:
             query = lease.with_openings(module.sql[name]).replace("{opening}", OPENING).replace("{decimals}", "6")
-            parts = (OPENING, lease.sql.opened)
+            query = query.replace("{shown}", wallet.sql.shown)
+            parts = (OPENING, lease.sql.opened, wallet.sql.shown)
             assert query in looked_at or query in EXCEPTIONAL or query in parts, f"{module.__name__}: {name}"
