@@ -1,35 +1,31 @@
 """Comparing an answer of ours with a recorded one: equal, order aside where it is unstable, less the listed rules.
 
-Every rule and every exception stands in `exceptions.toml` under `[[app]]` with its reason. A row with `rule` switches a
-rule of this module or of `app_read_rules` on; any other row names cases by `file` and `path` (regular expressions) and
-by the recorded statuses it is about (`instead_of`), and says what we answer: a `status`, members to `ignore`, or that
-ours may say more (`more`). Where ours is 200 instead of an error, it must be what was recorded while all was well.
+Every rule and every exception stands in `exceptions.toml` with its reason. Where ours is 200 instead of an error, it
+must be what was recorded while all was well.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import tomllib
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cache
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from tests.golden import app_read_rules
+from tests.golden.app_answers import (
+    answered_instead,
+    error_differences,
+    header_differences,
+    is_envelope,
+    refused_in_text,
+)
+from tests.golden.app_exceptions import Row, rows, switched_on
 from tests.golden.app_read_rules import Facts
 
-EXCEPTIONS = Path(__file__).with_name("exceptions.toml")
 IGNORED = frozenset(("uptime_seconds", "latency_ms", "updated_at"))
 _DECIMAL = re.compile(r"-?\d+\.\d+|-?\d+")
-# What a recorded message should not have told: addresses, what an upstream sent, names of somebody's settings.
-_ADDRESS = re.compile(r" for url \(.*?\)|https?://\S+?(?=: |$)|(?<=\(set )\w+")
-_SENT = re.compile(
-    r"((?:HTTP|API error:) \d{3}(?: [A-Z][A-Za-z-]*)+|Malformed Skip \w+ response)(?: - |: ).*$", re.DOTALL
-)
-_HOLE = "\0"
 _UNSTABLE = re.compile(
     r"/api/(config|prices|currencies|fees/gas-config|networks/gated|assets|protocols|earn/pools|earn/positions|leases\?)"
 )
@@ -44,12 +40,6 @@ MAPS = frozenset(
         *("claims", "feature_flags", "swap_currencies"),
     )
 )
-# About somebody, or true for a moment only (interface: live): not to be kept, whatever the path's letters say (D32).
-_FRESH = re.compile(
-    r"/api/(health.*|node/status|solana/transfer-params|governance/(accounts/.*|proposals/[^/]+/(tally|votes/.*))"
-    r"|governance/proposals\?.*voter=.*|etl/(txs|batch/user-).*|etl/.*[?&](address|lease)=.*|zero-interest/lease/.*)"
-)
-_PRICED = re.compile(r"/api/protocols/[^/]+/currencies")
 FILLED = frozenset(
     (
         "amount_usd",
@@ -62,74 +52,6 @@ FILLED = frozenset(
         "estimated_liquidation_price",
     )
 )
-
-
-@dataclass(frozen=True)
-class Row:
-    """One exception."""
-
-    reason: str
-    rule: str = ""
-    file: str = ".*"
-    path: str = ".*"
-    instead_of: tuple[int, ...] = ()
-    status: int = 0
-    ignore: tuple[str, ...] = ()
-    more: bool = False
-
-    def fits(self, file: str, case: dict[str, Any]) -> bool:
-        return (
-            not self.rule
-            and re.fullmatch(self.file, file) is not None
-            and re.fullmatch(self.path, case["request"]["path"]) is not None
-            and (not self.instead_of or case["response"]["status"] in self.instead_of)
-        )
-
-
-@cache
-def rows() -> tuple[Row, ...]:
-    listed = tomllib.loads(EXCEPTIONS.read_text()).get("app", []) if EXCEPTIONS.exists() else []
-    found = []
-    for entry in listed:
-        entry = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-        if not entry.get("reason"):
-            raise ValueError(f"an exception needs a reason: {entry}")
-        found.append(Row(**entry))
-    unknown = {row.rule for row in found if row.rule} - RULES
-    if unknown:
-        raise ValueError(f"no such rules: {sorted(unknown)}")
-    return tuple(found)
-
-
-RULES = frozenset(
-    (
-        "etl-refusals",
-        "unknown-things",
-        "unstable-routes",
-        "envelopes",
-        "no-leaks",
-        "exact-decimals",
-        "filled",
-        "picks",
-        "no-html",
-        "hidden-leases",
-        "lifetimes",
-        "allowed-methods",
-        *app_read_rules.STATUSES,
-        *app_read_rules.CORRECTIONS,
-    )
-)
-_CODES = {
-    400: ("VALIDATION_FAILED",),
-    404: ("NOT_FOUND",),
-    502: ("CHAIN_ERROR", "EXTERNAL_SERVICE_ERROR"),
-    503: ("SERVICE_UNAVAILABLE",),
-}
-
-
-@cache
-def switched_on(rule: str) -> bool:
-    return any(row.rule == rule for row in rows())
 
 
 @dataclass
@@ -215,18 +137,17 @@ def differences(
         good = status == 404 or (status == 200 and case["request"]["path"] == "/")
         return [] if good else [f"status {status} for a path nobody declared"]
     if kind in ("text", "empty") and theirs_status >= 400 and switched_on("envelopes"):
-        wanted = 400 if theirs_status == 422 else theirs_status
-        return [] if status == wanted and _is_envelope(body) else [f"status {status}, recorded {theirs_status}"]
+        return refused_in_text(recorded, status, body)
     instead = _instead(case)
     if instead:
-        return [] if status in instead and _is_envelope(body) else [f"status {status}, expected one of {instead}"]
+        return [] if status in instead and is_envelope(body) else [f"status {status}, expected one of {instead}"]
     if status != theirs_status:
         return [f"status {status}, recorded {theirs_status}: {body[:200]!r}"]
-    wrong = _headers(case, headers)
+    wrong = header_differences(case, headers)
     if case["request"]["method"] in ("HEAD", "OPTIONS") or kind == "empty":
         return wrong
     if status >= 400:
-        return wrong + _errors(recorded["body"], json.loads(body))
+        return wrong + error_differences(recorded["body"], json.loads(body))
     return wrong + _bodies(case, json.loads(body), known, fitting)
 
 
@@ -258,14 +179,6 @@ def _expected(case: dict[str, Any], facts: Facts) -> int:
     return next((status for status in found if status), 0)
 
 
-def answered_instead(expected: int, status: int, body: bytes) -> list[str]:
-    """What is wrong with an answer that has another status than recorded: the status, or the code of an error."""
-    if status != expected:
-        return [f"status {status}, expected {expected}: {body[:200]!r}"]
-    code = json.loads(body)["error"]["code"] if status >= 400 and body and _is_envelope(body) else ""
-    return [] if status < 400 or code in _CODES[status] else [f"{status} with code {code!r}"]
-
-
 def _answered_instead(
     case: dict[str, Any], expected: int, status: int, body: bytes, facts: Facts, fitting: list[Row]
 ) -> list[str]:
@@ -274,41 +187,6 @@ def _answered_instead(
         return answered_instead(expected, status, body)
     good = facts.good.get(unquote(case["request"]["path"])) if case["response"]["status"] != 200 else None
     return _bodies(good, json.loads(body), facts, fitting) if good is not None else []
-
-
-def _headers(case: dict[str, Any], ours: dict[str, Any]) -> list[str]:
-    """Headers that clients go by and that differ; a name on two lines has a list."""
-    recorded, method = case["response"]["headers"], case["request"]["method"]
-    wrong = []
-    for name, value in recorded.items():
-        mine = ours.get(name)
-        if name == "allow" and switched_on("allowed-methods"):
-            good = {*_listed(value), "OPTIONS"} == {*_listed(mine), "OPTIONS"}
-        elif name == "cache-control" and switched_on("lifetimes"):
-            good = mine == value or _kept_for(case) == mine
-        elif name in ("cache-status", "content-type", "vary") or name.startswith("access-control-"):
-            good = mine == value
-        elif name == "content-length" and method == "HEAD":
-            good = mine is not None and int(mine) > 0
-        else:
-            continue
-        if not good:
-            wrong.append(f"header {name}: recorded {value}, ours {mine}")
-    return wrong
-
-
-def _listed(value: str | None) -> set[str]:
-    return {one.strip() for one in (value or "").split(",")}
-
-
-def _kept_for(case: dict[str, Any]) -> str:
-    """How long an answer is kept that is true for less than its path's letters say, empty for any other."""
-    path = case["request"]["path"]
-    if case["request"]["method"] not in ("GET", "HEAD") or path.startswith("/api/admin") or _FRESH.fullmatch(path):
-        return "no-store"
-    if path == "/":
-        return "no-cache"
-    return "public, max-age=10, stale-while-revalidate=5" if _PRICED.fullmatch(path) else ""
 
 
 def _instead(case: dict[str, Any]) -> tuple[int, ...]:
@@ -325,38 +203,6 @@ def _instead(case: dict[str, Any]) -> tuple[int, ...]:
         if path.startswith("/api/referral/stats/") and "HTTP 404" in message:
             return (404,)
     return ()
-
-
-def _errors(theirs: Any, ours: Any) -> list[str]:
-    one, other = theirs["error"], ours["error"]
-    wrong = [
-        f"error.{name}: recorded {one.get(name)!r}, ours {other.get(name)!r}"
-        for name in ("code", "field", "retry_after")
-        if one.get(name) != other.get(name)
-    ]
-    if not _says(one["message"], other["message"]):
-        wrong.append(f"error.message: recorded {one['message']!r}, ours {other['message']!r}")
-    return wrong
-
-
-def _says(theirs: str, ours: str) -> bool:
-    """Whether our message is the recorded one, less what that should not have told."""
-    if not switched_on("no-leaks"):
-        return theirs == ours
-    told = theirs.replace("External API error: Skip - ", "Skip: ").replace("builder error", "not configured")
-    told = _ADDRESS.sub(_HOLE, _SENT.sub(rf"\1{_HOLE}", told))
-    around = ".*".join(re.escape(part) for part in told.split(_HOLE))
-    leaked = told != theirs and re.search(r"https?://|\{", ours)
-    return not leaked and re.fullmatch(around, ours, re.DOTALL) is not None
-
-
-def _is_envelope(body: bytes) -> bool:
-    if not body:
-        return True
-    try:
-        return set(json.loads(body)["error"]) >= {"code", "message"}
-    except (ValueError, TypeError, KeyError):
-        return False
 
 
 def _order(value: Any) -> str:

@@ -69,7 +69,8 @@ class States:
             match = re.fullmatch(pattern, asked)
             if match is not None:
                 await self.put_back(held)
-                await step(response, *map(unquote, match.groups()), **dict(parse_qsl(parts.query)))
+                told = {**response, "asked": request["body"]}
+                await step(told, *map(unquote, match.groups()), **dict(parse_qsl(parts.query)))
                 await self._changed()
                 return True
         return False
@@ -84,6 +85,7 @@ class States:
         yield f"GET {pending}", self._listed
         yield f"GET {pending}/([^/]+)", self._one
         yield f"POST {pending}/([^/]+)/(?:approve|edit|reject)", self._waiting
+        yield f"POST {pending}/approve-batch", self._batch
         yield f"GET {text}active", self._texts
         yield f"GET {text}(?:languages|missing)", self._languages
         yield f"POST {text}sync", self._languages
@@ -138,6 +140,12 @@ class States:
         found = next((one for one in known if one["id"] == key), (fitting or known)[0])
         await self._put_pending([{**found, "id": key, "status": "pending"}])
 
+    async def _batch(self, response: Any) -> None:
+        """As many of the named proposals as were approved."""
+        known = {one["id"]: one for one in self._world["locale_files"]["pending.json"]["translations"]}
+        good = [key for key in response["asked"]["ids"] if known.get(key, {}).get("placeholders_valid")]
+        await self._put_pending([known[key] for key in good[: response["body"]["approved_count"]]])
+
     async def _texts(self, response: Any, lang: str = "") -> None:
         if response["status"] == 200:
             await self._put_locale(lang, content=response["body"])
@@ -154,9 +162,13 @@ class States:
         """As many texts and proposals as are counted."""
         source, known = await self._translations.source()
         body = response["body"]
-        listed = body["languages"] if isinstance(body, dict) else body
-        for one in listed:
-            key = one.get("lang", one.get("key"))
+        listed = {
+            one.get("lang", one.get("key")): one for one in (body if isinstance(body, list) else body["languages"])
+        }
+        for other in await self._gated.locales():
+            if not lang and other not in (source, *listed):
+                await self._execute("UPDATE app_api.locales SET is_active = false WHERE lang = $1", other)
+        for key, one in listed.items():
             if key == source:
                 continue
             lacking = one.get("missing_keys", one.get("missing_count"))

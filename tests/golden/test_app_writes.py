@@ -24,7 +24,8 @@ import pytest
 from tests.golden import app_write_rules as rules
 from tests.golden import report
 from tests.golden import test_app as reads
-from tests.golden.app_comparison import answered_instead, differences
+from tests.golden.app_answers import answered_instead
+from tests.golden.app_comparison import differences
 from tests.golden.app_states import States
 from tests.golden.app_world import RecordedWorld
 from yarl import URL
@@ -311,6 +312,19 @@ async def test_recorded_admin(
     share(f"app/{path.name} admin", played.good, len(cases))
     share(f"app/{path.name} admin without exceptions", played.plain, len(cases))
     share(f"app/{path.name} admin in a rebuilt state", played.rebuilt, len(cases))
+    assert not played.wrong, "\n".join(line[:1500] for line in played.wrong[:40])
+
+
+@pytest.mark.usefixtures("short_tempers")
+@pytest.mark.parametrize("path", ADMIN or [Path("none.json")], ids=lambda path: path.stem)
+async def test_recorded_admin_backwards(
+    path: Path, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No case needs another before it: in the reverse order they agree too."""
+    monkeypatch.setattr(reads, "_gated_folder", _listed_languages)
+    monkeypatch.delenv(report.VARIABLE, raising=False)
+    cases = [_with_key(case) for case in filter(_is_admin, _cases(path))]
+    played = await _played(path, "admin", cases[::-1], database, tmp_path)
     assert not played.wrong, "\n".join(line[:1500] for line in played.wrong[:40])
 
 
