@@ -21,21 +21,22 @@ class Kind:
     code: int
     description: str
 
-    def __call__(self, context: str = "") -> ChainError:
+    def __call__(self, context: str) -> ChainError:
+        """The error with what led to it; an empty text leaves its colon, as in the original."""
         return ChainError(self, context)
 
 
 class ChainError(Exception):
     """A registered error with its context, outermost first."""
 
-    def __init__(self, kind: Kind, context: str = "") -> None:
-        super().__init__(context)
+    def __init__(self, kind: Kind, context: str | None = None) -> None:
+        super().__init__(context or "")
         self.kind = kind
         self.context = context
 
     @property
     def log(self) -> str:
-        return f"{self.context}: {self.kind.description}" if self.context else self.kind.description
+        return self.kind.description if self.context is None else f"{self.context}: {self.kind.description}"
 
     @property
     def status_text(self) -> str:
@@ -45,7 +46,7 @@ class ChainError(Exception):
 
     def wrap(self, context: str) -> ChainError:
         """The same error with an outer context."""
-        return ChainError(self.kind, f"{context}: {self.context}" if self.context else context)
+        return ChainError(self.kind, context if self.context is None else f"{context}: {self.context}")
 
     def __str__(self) -> str:
         return self.log

@@ -24,11 +24,9 @@ from leasehold.devnet.app.errors import (
     TX_DECODE,
     UNKNOWN_REQUEST,
     ChainError,
-    PlainError,
     SimulationError,
 )
 from leasehold.devnet.app.scalars import NotANumber, ScalarCheck
-from leasehold.devnet.app.signers import signer_addresses
 from leasehold.devnet.state.gas import GasMeter, OutOfGas
 from leasehold.devnet.state.store import Overlay
 
@@ -148,16 +146,10 @@ class Execution:
             decoded = decode_transaction(self._registry, raw)
             for message in decoded.messages:
                 self._scalars.check(message)
-                signer_addresses(self._registry, self._modules.auth.prefixes, message)
         except UndecodableTransaction as error:
             return ChainError(TX_DECODE, f"{error.message}: {TX_DECODE.description}")
-        except (NotANumber, PlainError) as error:
+        except NotANumber as error:
             return ChainError(TX_DECODE, f"{error}: {TX_DECODE.description}")
-        try:
-            for payer in filter(None, (decoded.auth_info.fee.payer, decoded.auth_info.fee.granter)):
-                self._modules.auth.address_bytes(payer)
-        except PlainError as error:
-            return TX_DECODE(str(error))
         return decoded
 
     def _validate(self, tx: Transaction) -> None:

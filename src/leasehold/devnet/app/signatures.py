@@ -12,13 +12,21 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from leasehold.chain.registry import MalformedMessage, Registry
-from leasehold.chain.transactions import EIP_191, Transaction, UnsupportedSignMode, sign_bytes
+from leasehold.chain.transactions import (
+    DIRECT_AUX,
+    EIP_191,
+    LEGACY_AMINO_JSON,
+    Transaction,
+    UnsupportedSignMode,
+    sign_bytes,
+)
 from leasehold.core.addresses import ed25519_address, secp256k1_address
 
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _SECP256K1 = "cosmos.crypto.secp256k1.PubKey"
 _ED25519 = "cosmos.crypto.ed25519.PubKey"
 _MULTISIG = "cosmos.crypto.multisig.LegacyAminoPubKey"
+_SIGN_MODE = "cosmos.tx.signing.v1beta1.SignMode"
 
 
 class UnsupportedKey(Exception):
@@ -63,11 +71,13 @@ def _varint(value: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """Whose signature it is, as sign bytes name it."""
+    """Whose signature it is, as sign bytes name it, and who pays the fee."""
 
     chain_id: str
     account_number: int
     sequence: int
+    address: str = ""
+    payer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +89,46 @@ class Verifier:
 
     def verify(self, key: Any, mode_info: Any, signature: bytes, signer: Signer) -> bool:
         """Whether `signature` is valid for a key under the modes in `mode_info`."""
+        return self.refusal(key, mode_info, signature, signer) is None
+
+    def refusal(self, key: Any, mode_info: Any, signature: bytes, signer: Signer) -> str | None:
+        """Why a signature is not valid for a key under the modes in `mode_info`; None when it is."""
+        if mode_info.WhichOneof("sum") == "multi":
+            return self._refused_multi(key, mode_info.multi, signature, signer)
         mode = mode_info.single.mode
         try:
-            if mode_info.WhichOneof("sum") == "multi":
-                return self._verify_multi(key, mode_info.multi, signature, signer)
-            message = self.sign_bytes(mode, signer)
-        except (UnsupportedSignMode, MalformedMessage):
-            return False
-        return verify_bytes(key, mode, signature, message)
+            message = self._auxiliary(key, signer) if mode == DIRECT_AUX else self.sign_bytes(mode, signer)
+        except UnsupportedSignMode:
+            return self._unsupported(mode, signer)
+        except MalformedMessage as error:
+            return error.message
+        if mode == EIP_191 and key.DESCRIPTOR.full_name != _SECP256K1:
+            return "eip191 sign mode requires pubkey to be of type cosmos.crypto.secp256k1.PubKey"
+        if verify_bytes(key, mode, signature, message):
+            return None
+        kind = "eip191 signature" if mode == EIP_191 else "signature"
+        return f"unable to verify single signer {kind} {signature.hex()} for signBytes {message.hex()}"
+
+    def _auxiliary(self, key: Any, signer: Signer) -> bytes:
+        """What somebody signs who leaves the fee to another signer; nobody signs his own fee that way."""
+        if signer.address == signer.payer:
+            raise UnsupportedSignMode(DIRECT_AUX)
+        document = self.registry.new(
+            "cosmos.tx.v1beta1.SignDocDirectAux",
+            body_bytes=self.tx.body_bytes,
+            public_key=self.registry.pack(key),
+            chain_id=signer.chain_id,
+            account_number=signer.account_number,
+            sequence=signer.sequence,
+        )
+        return bytes(document.SerializeToString())
+
+    def _unsupported(self, mode: int, signer: Signer) -> str:
+        named = self.registry.pool.FindEnumTypeByName(_SIGN_MODE).values_by_number.get(mode)
+        shown = named.name if named is not None else str(mode)
+        if mode == DIRECT_AUX:
+            return f"fee payer {signer.address} cannot sign with {shown}"
+        return f"unsupported sign mode {shown}"
 
     def sign_bytes(self, mode: int, signer: Signer) -> bytes:
         """What a signer signs under a mode."""
@@ -99,21 +141,36 @@ class Verifier:
             sequence=signer.sequence,
         )
 
-    def _verify_multi(self, key: Any, multi: Any, signature: bytes, signer: Signer) -> bool:
+    def _refused_multi(self, key: Any, multi: Any, signature: bytes, signer: Signer) -> str | None:
         if key.DESCRIPTOR.full_name != _MULTISIG:
-            return False
-        signatures = list(self.registry.parse("cosmos.crypto.multisig.v1beta1.MultiSignature", signature).signatures)
+            return f"expected <nil>, got *{key.DESCRIPTOR.full_name.removeprefix('cosmos.crypto.')}"
+        try:
+            parts = list(self.registry.parse("cosmos.crypto.multisig.v1beta1.MultiSignature", signature).signatures)
+        except MalformedMessage as error:
+            return error.message
         bits = _bits(multi.bitarray)
+        if len(bits) != len(key.public_keys):
+            return f"bit array size is incorrect, expecting: {len(key.public_keys)}"
+        if not key.threshold <= len(parts) <= len(bits):
+            return f"signature size is incorrect {len(parts)}"
         signed = [index for index, bit in enumerate(bits) if bit]
-        if len(bits) != len(key.public_keys) or len(signatures) < key.threshold:
-            return False
-        if len(signed) != len(signatures) or len(multi.mode_infos) != len(signatures):
-            return False
-        keys = [self.registry.unpack(key.public_keys[index]) for index in signed]
-        return all(
-            self.verify(inner, mode, part, signer)
-            for inner, mode, part in zip(keys, multi.mode_infos, signatures, strict=True)
-        )
+        if len(signed) < key.threshold:
+            return f"not enough signatures set, have {len(signed)}, expected {key.threshold}"
+        if len(signed) != len(parts) or len(multi.mode_infos) != len(parts):
+            return f"improper signature data type for index {min(len(parts), len(multi.mode_infos))}"
+        for index, mode, part in zip(signed, multi.mode_infos, parts, strict=True):
+            refusal = self.refusal(self.registry.unpack(key.public_keys[index]), mode, part, signer)
+            if refusal is not None:
+                nested = mode.WhichOneof("sum") == "multi"
+                return refusal if nested else f"unable to verify signature at index {index}"
+        return None
+
+
+def only_amino(mode_info: Any) -> bool:
+    """Whether every signature under these modes is one over amino JSON."""
+    if mode_info.WhichOneof("sum") == "multi":
+        return all(only_amino(inner) for inner in mode_info.multi.mode_infos)
+    return bool(mode_info.single.mode == LEGACY_AMINO_JSON)
 
 
 def _bits(array: Any) -> list[bool]:

@@ -12,6 +12,7 @@ from leasehold.devnet.app.errors import ChainError
 
 _SDK = "cosmos/cosmos-sdk@v0.53.5/"
 _WASM = "CosmWasm/wasmd@v0.61.8/x/wasm/"
+_VESTINGS = "Nolus-Protocol/nolus-core/x/vestings/"
 _ERRORS = "cosmossdk.io/errors@v1.0.2/errors.go:"
 _EXECUTED = re.compile(r"failed to execute message; message index: \d+(?:: |$)")
 # An error that a handler returned as it is: the place is where the message's index was added.
@@ -28,6 +29,20 @@ _PLACES = tuple(
         (r"unordered transaction must have timeout_timestamp", _SDK + "x/auth/ante/sigverify.go:429"),
         (r"unordered tx ttl exceeds", _SDK + "x/auth/ante/sigverify.go:441"),
         (r"block time: .*timeout timestamp", _SDK + "x/auth/ante/basic.go:221"),
+        (
+            r"unordered transaction has a timeout_timestamp that has already passed",
+            _SDK + "x/auth/ante/sigverify.go:435",
+        ),
+        (r"block height: .*timeout height", _SDK + "x/auth/ante/basic.go:213"),
+        (r"maximum number of characters is ", _SDK + "x/auth/ante/basic.go:68"),
+        (r"account .* does not exist: unknown address", _SDK + "x/auth/ante/sigverify.go:637"),
+        (r"signatures: \d+, limit: ", _SDK + "x/auth/ante/sigverify.go:559"),
+        (r"invalid number of signer;", _SDK + "x/auth/ante/sigverify.go:334"),
+        (r"invalid gas supplied; ", _SDK + "types/tx/types.go:61"),
+        (r"Invalid fee payer address ", _SDK + "types/tx/types.go:84"),
+        (r"invalid fee amount: ", _SDK + "x/auth/ante/fee.go:132"),
+        (r"hrp does not match bech32 prefix: ", _SDK + "codec/address/bech32_codec.go:37"),
+        (r"no message handler found for ", _SDK + "baseapp/baseapp.go:908"),
         (r"wrong number of signers", _SDK + "x/auth/tx/builder.go:122"),
         (r"spendable balance .*insufficient funds: insufficient funds", _SDK + "x/auth/ante/fee.go:137"),
         (r"spendable balance ", _SDK + "x/bank/keeper/send.go:298"),
@@ -44,6 +59,21 @@ _PLACES = tuple(
         (r".*: inactive proposal", _SDK + "x/gov/keeper/vote.go:24"),
         (r"invalid delegation amount", _SDK + "x/staking/keeper/msg_server.go:257"),
         (r"invalid coin denomination: got ", _SDK + "x/staking/keeper/msg_server.go:274"),
+        (r"invalid (?:amount|height): invalid request", _SDK + "x/staking/keeper/msg_server.go:472"),
+        (r"commission rate must be between ", _SDK + "x/staking/keeper/msg_server.go:174"),
+        (r"cannot set validator commission to less ", _SDK + "x/staking/keeper/msg_server.go:53"),
+        (r"invalid [a-z ]+ length; got: ", _SDK + "x/staking/types/validator.go:237"),
+        (r"proposal (?:title|summary) cannot be empty", _SDK + "x/gov/keeper/msg_server.go:33"),
+        (r"either metadata or Msgs length", _SDK + "x/gov/keeper/msg_server.go:46"),
+        (r"metadata (?:title|summary) ", _SDK + "x/gov/keeper/msg_server.go:54"),
+        (r".*: expected gov account as only signer", _SDK + "x/gov/keeper/proposal.go:63"),
+        (r".*: invalid proposal (?:content|message)", _SDK + "x/gov/keeper/proposal.go:190"),
+        (r".*: proposal message not recognized by router", _SDK + "x/gov/keeper/proposal.go:69"),
+        (r"was \(|received .* but need at least", _SDK + "x/gov/keeper/deposit.go:309"),
+        (r"expiration must be after ", _SDK + "x/authz/authorization_grant.go:19"),
+        (r"failed to delete grant with key ", _SDK + "x/authz/keeper/keeper.go:244"),
+        (r"account .* already exists: invalid request", _VESTINGS + "keeper/msg_server_create_vesting_account.go:39"),
+        (r".*: create wasm contract failed", _WASM + "keeper/keeper.go:194"),
         (r"can not create code", _WASM + "keeper/keeper.go:173"),
         (r".*: wasmvm error", _WASM + "keeper/keeper.go:450"),
         (r".*: execute wasm contract failed", _WASM + "keeper/keeper.go:457"),
@@ -55,7 +85,7 @@ _PLACES = tuple(
         (r"label: ", _WASM + "types/validation.go:48"),
         (r"invalid source channel ID", "cosmos/ibc-go/v10@v10.5.0/modules/core/24-host/validate.go:49"),
         (r"source port: ", "Nolus-Protocol/nolus-core/x/transfer/keeper/keeper.go:46"),
-        (r"invalid start time", "Nolus-Protocol/nolus-core/x/vestings/types/message_create_vesting_account.go:58"),
+        (r"invalid start time", _VESTINGS + "types/message_create_vesting_account.go:58"),
     )
 )
 
@@ -66,7 +96,8 @@ def source_position(error: ChainError) -> str:
         return ""
     executed = _EXECUTED.match(error.log)
     text = error.log[executed.end() :] if executed else error.log
-    if executed and text == error.kind.description:
-        return f" [{_BARE}]"
+    if text == error.kind.description:
+        # What was never wrapped has no place, but for the index of its message.
+        return f" [{_BARE}]" if executed else ""
     place = next((place for pattern, place in _PLACES if pattern.match(text)), _ERRORS + "155")
     return f" [{place}]"

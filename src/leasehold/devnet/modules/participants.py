@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from leasehold.core.addresses import Bech32Prefixes
-from leasehold.devnet.app.addressing import bech32_bytes
-from leasehold.devnet.app.errors import INVALID_ADDRESS, PlainError
+from leasehold.devnet.app.addressing import WrongPrefix, bech32_bytes
+from leasehold.devnet.app.errors import INVALID_ADDRESS, LOGIC, PlainError, undefined
 
 
 class Participants:
@@ -26,6 +26,15 @@ class Participants:
     def account(self, text: str, what: str = "") -> bytes:
         """An account in a message; `what` opens the text of the refusal."""
         return self._given(text, self._prefixes.account, what)
+
+    def unwrapped_account(self, text: str) -> bytes:
+        """An account in a message whose handler adds nothing to the refusal, so that it keeps its own kind."""
+        try:
+            return bech32_bytes(text, self._prefixes.account)
+        except WrongPrefix as error:
+            raise LOGIC(error.mismatch) from None
+        except PlainError as error:
+            raise undefined(str(error)) from None
 
     def operator(self, text: str, what: str = "invalid validator address: ") -> bytes:
         return self._given(text, self._prefixes.operator, what)

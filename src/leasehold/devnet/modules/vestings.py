@@ -9,7 +9,7 @@ from leasehold.core.settings import Identity
 from leasehold.devnet.app import coins as coin_lists
 from leasehold.devnet.app.coins import Coins, coins_text, from_proto
 from leasehold.devnet.app.context import Context
-from leasehold.devnet.app.errors import INVALID_COINS, INVALID_REQUEST, UNAUTHORIZED
+from leasehold.devnet.app.errors import INVALID_ADDRESS, INVALID_COINS, INVALID_REQUEST, UNAUTHORIZED, PlainError
 from leasehold.devnet.app.module import Module, handles, validates
 from leasehold.devnet.modules.accounts import Kind, Vesting
 from leasehold.devnet.modules.participants import Participants
@@ -19,7 +19,7 @@ _OWN = "{ns}.vestings.v1beta1."
 
 
 def _positive(coins: Coins) -> Coins:
-    if not coin_lists.valid(coins):
+    if not coins or not coin_lists.valid(coins):
         raise INVALID_COINS(coins_text(coins))
     return coins
 
@@ -97,7 +97,11 @@ class Vestings(Module):
 
     @validates(_OWN + "MsgCreateVestingAccount")
     def validate_own(self, msg: Any) -> None:
-        self._ends(msg)
+        for text, what in ((msg.from_address, "from"), (msg.to_address, "to")):
+            try:
+                self.modules.auth.plain_address_bytes(text)
+            except PlainError as error:
+                raise INVALID_ADDRESS(f"invalid '{what}' address: {error}") from None
         _positive(from_proto(msg.amount))
         if msg.start_time <= 0:
             raise INVALID_REQUEST("invalid start time")

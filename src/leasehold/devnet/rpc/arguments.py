@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
+from leasehold.chain.go_hex import decode_hex
 from leasehold.core.errors import InvalidInput
-from leasehold.devnet.consensus.search import decode_hex
 from leasehold.devnet.rpc import gojson
 
 _INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
@@ -50,7 +50,7 @@ class Argument:
             if self.go != "string" and text[0] == text[-1] == '"':
                 return _string(text.encode(errors="surrogateescape"), _TEXT).encode()
         if text[:2].lower() == "0x":
-            raise BadArgument(f"got a hex string arg, but expected '{self.go}'")
+            raise BadArgument(f"got a hex string arg, but expected '{_KINDS.get(self.go, self.go)}'")
         return self.from_json(text.encode(errors="surrogateescape"))
 
     def is_default(self, value: Any) -> bool:
@@ -60,6 +60,8 @@ class Argument:
 _RANGES = {"int64": (-(1 << 63), (1 << 63) - 1), "int": (-(1 << 63), (1 << 63) - 1), "uint": (0, (1 << 64) - 1)}
 _TEXTS = ("string", "[]uint8", "types.Tx", "HexBytes")
 _TEXT = Argument("", "string", "")
+# What kind of thing a type is, where its name does not tell.
+_KINDS = {"types.Evidence": "interface"}
 
 
 def _checked(raw: bytes) -> None:
@@ -106,9 +108,31 @@ def _boolean(raw: bytes, argument: Argument) -> bool:
 
 def _bytes(raw: bytes, argument: Argument) -> bytes:
     _checked(raw)
-    if gojson.kind(raw) != "string":
+    kind = gojson.kind(raw)
+    if kind == "array":
+        return _listed_bytes(raw)
+    if kind != "string":
         raise _mismatch(raw, argument.go)
     return decode_base64(gojson.string_of(raw))
+
+
+def _listed_bytes(raw: bytes) -> bytes:
+    """Bytes given as a list of numbers, which Go takes as well; of several faults the first is told."""
+    found = bytearray()
+    fault: BadArgument | None = None
+    for entry in msgspec.json.decode(raw, type=list[msgspec.Raw]):
+        item = bytes(entry)
+        kind = gojson.kind(item)
+        if kind == "number" and item.isdigit() and len(item) < 4 and int(item) < 256:
+            found.append(int(item))
+            continue
+        found.append(0)
+        if kind != "null" and fault is None:
+            shown = f"number {item.decode()}" if kind == "number" else kind
+            fault = BadArgument(f"json: cannot unmarshal {shown} into Go value of type uint8")
+    if fault is not None:
+        raise fault
+    return bytes(found)
 
 
 def _hex_bytes(raw: bytes, argument: Argument) -> bytes:

@@ -23,7 +23,7 @@ from leasehold.devnet.app.pagination import page
 from leasehold.devnet.modules.authz.authorizations import accept, check, message_type
 from leasehold.devnet.modules.compact_text import compact_text
 from leasehold.devnet.modules.instants import instant, sortable
-from leasehold.devnet.modules.participants import Participants
+from leasehold.devnet.modules.participants import Participants, lossy_text
 from leasehold.devnet.modules.staking.ledger import sized
 
 _PACKAGE = "cosmos.authz.v1beta1."
@@ -31,6 +31,8 @@ _GRANT = b"authz/g/"
 _QUEUE = b"authz/q/"
 # Most expired grants dropped in one block.
 _SWEEP = 200
+# With which byte the original's keys of grants begin; a refusal shows them.
+_GRANT_TABLE = b"\x01"
 
 NOT_FOUND = Kind("authz", 2, "authorization not found")
 INVALID_EXPIRATION = Kind("authz", 3, "expiration time of authorization should be more than current time")
@@ -91,8 +93,7 @@ class Authz(Module):
         key = self._key(granter, grantee, type_url)
         grant = self._find(ctx, granter, grantee, type_url)
         if grant is None:
-            shown = (b"\x01" + key).decode("utf-8", "replace")
-            raise NOT_FOUND(f"failed to delete grant with key {shown}")
+            raise NOT_FOUND(f"failed to delete grant with key {lossy_text(_GRANT_TABLE + key)}")
         if grant.HasField("expiration"):
             ctx.store.delete(_QUEUE + sortable(instant(grant.expiration)) + key)
         ctx.store.delete(_GRANT + key)

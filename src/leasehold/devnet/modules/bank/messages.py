@@ -48,6 +48,13 @@ class Messages(Ledger):
         except PlainError as error:
             raise INVALID_ADDRESS(f"invalid {what} address: {error}") from None
 
+    def _party(self, text: str, what: str) -> bytes:
+        """One of many who send or receive; the original reads these with its older function."""
+        try:
+            return bytes(self.modules.auth.plain_address_bytes(text))
+        except PlainError as error:
+            raise INVALID_ADDRESS(f"invalid {what} address: {error}") from None
+
     @handles("cosmos.bank.v1beta1.MsgMultiSend")
     def handle_multi_send(self, ctx: Context, msg: Any) -> Any:
         if not msg.inputs:
@@ -57,14 +64,14 @@ class Messages(Ledger):
         if not msg.outputs:
             raise ChainError(NO_OUTPUTS)
         source = msg.inputs[0]
-        sender = self._address(source.address, "input")
+        sender = self._party(source.address, "input")
         spent = from_proto(source.coins)
         if not spent or not coin_lists.valid(spent):
             raise INVALID_COINS(coins_text(spent))
         outputs = []
         total: Coins = ()
         for output in msg.outputs:
-            recipient = self._address(output.address, "output")
+            recipient = self._party(output.address, "output")
             coins = from_proto(output.coins)
             if not coins or not coin_lists.valid(coins):
                 raise INVALID_COINS(coins_text(coins))

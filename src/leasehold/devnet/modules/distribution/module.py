@@ -142,7 +142,7 @@ class Distribution(Queries):
     def handle_pool_spend(self, ctx: Context, msg: Any) -> Any:
         self.modules.gov.require_authority(msg.authority)
         coins = _valid(from_proto(msg.amount))
-        recipient = self.participants.account(msg.recipient, "invalid recipient address: ")
+        recipient = self.participants.unwrapped_account(msg.recipient)
         if self.modules.bank.blocked(recipient):
             raise UNAUTHORIZED(f"{msg.recipient} is not allowed to receive external funds")
         rest = dec_coins.subtract(self.pool(ctx), dec_coins.from_coins(coins))

@@ -18,7 +18,6 @@ from leasehold.devnet.app.errors import (
     PlainError,
     Status,
     StatusError,
-    undefined,
 )
 from leasehold.devnet.app.module import Module, answers, handles
 from leasehold.devnet.app.pagination import page
@@ -127,17 +126,11 @@ class Feegrant(Module):
 
     # Messages.
 
-    def _address(self, text: str) -> bytes:
-        try:
-            return self.participants.queried_account(text)
-        except PlainError as error:
-            raise undefined(str(error)) from None
-
     @handles(_PACKAGE + "MsgGrantAllowance")
     def handle_grant(self, ctx: Context, msg: Any) -> Any:
         if msg.granter.lower() == msg.grantee.lower():
             raise INVALID_ADDRESS("cannot self-grant fee authorization")
-        grantee, granter = self._address(msg.grantee), self._address(msg.granter)
+        grantee, granter = map(self.participants.unwrapped_account, (msg.grantee, msg.granter))
         if self._find(ctx, granter, grantee) is not None:
             raise INVALID_REQUEST("fee allowance already exists")
         allowance = self.unpacked(msg.allowance)
@@ -157,7 +150,7 @@ class Feegrant(Module):
     def handle_revoke(self, ctx: Context, msg: Any) -> Any:
         if msg.granter == msg.grantee:
             raise INVALID_ADDRESS("addresses must be different")
-        grantee, granter = self._address(msg.grantee), self._address(msg.granter)
+        grantee, granter = map(self.participants.unwrapped_account, (msg.grantee, msg.granter))
         self._revoke(ctx, granter, grantee)
         return self.new(_PACKAGE + "MsgRevokeAllowanceResponse")
 

@@ -31,6 +31,7 @@ _CONTENT = BETA + "Content"
 _WHOLE = fixed_point.text(ONE)
 _OPTIONS = (1, 2, 3, 4)
 _MAX_METADATA = 255
+_MAX_TITLE, _MAX_DESCRIPTION = 140, 10_000
 # Legacy contents a passed proposal can carry out, by the module that would.
 _ROUTES = {
     "cosmos.gov.v1beta1.TextProposal": "gov",
@@ -61,10 +62,7 @@ class Messages(Proposals):
         content = self.unpacked(msg.content)
         if _CONTENT not in self.registry.message_traits(content.DESCRIPTOR).implements:
             raise INVALID_CONTENT("missing content")
-        if not content.title.strip():
-            raise INVALID_CONTENT("proposal title cannot be blank")
-        if not content.description:
-            raise INVALID_CONTENT("proposal description cannot be blank")
+        _check_content(content)
         carried = self.new(V1 + "MsgExecLegacyContent", content=msg.content, authority=self.authority)
         inner = self.new(
             V1 + "MsgSubmitProposal",
@@ -204,3 +202,15 @@ class Messages(Proposals):
         check_gov(msg.params)
         self.set_params(ctx, msg.params)
         return self.new(V1 + "MsgUpdateParamsResponse")
+
+
+def _check_content(content: Any) -> None:
+    """What every kind of legacy content must have."""
+    if not content.title.strip():
+        raise INVALID_CONTENT("proposal title cannot be blank")
+    if len(content.title.encode()) > _MAX_TITLE:
+        raise INVALID_CONTENT(f"proposal title is longer than max length of {_MAX_TITLE}")
+    if not content.description:
+        raise INVALID_CONTENT("proposal description cannot be blank")
+    if len(content.description.encode()) > _MAX_DESCRIPTION:
+        raise INVALID_CONTENT(f"proposal description is longer than max length of {_MAX_DESCRIPTION}")

@@ -68,11 +68,13 @@ class Proposals(Deposits):
         return int(proposal.id)
 
     def _check_lengths(self, msg: Any) -> None:
-        for text in (msg.metadata, msg.title):
-            if len(text.encode()) > _MAX_METADATA:
-                raise METADATA_TOO_LONG(f"got metadata with length {len(text.encode())}")
+        if len(msg.metadata.encode()) > _MAX_METADATA:
+            raise METADATA_TOO_LONG(f"got metadata with length {len(msg.metadata.encode())}")
         if len(msg.summary.encode()) > _MAX_SUMMARY:
             raise SUMMARY_TOO_LONG(f"got summary with length {len(msg.summary.encode())}")
+        if len(msg.title.encode()) > _MAX_METADATA:
+            # The original calls a title that is too long metadata, too.
+            raise METADATA_TOO_LONG(f"got metadata with length {len(msg.title.encode())}")
 
     def _check_messages(self, ctx: Context, packed: Any, *, validate: bool) -> None:
         trial = ctx.fork()

@@ -11,6 +11,7 @@ from leasehold.devnet.modules.instants import ZERO_NS, duration, instant, set_in
 from leasehold.devnet.modules.staking.errors import (
     BAD_DESTINATION,
     BAD_SOURCE,
+    INSUFFICIENT_SHARES,
     INVALID_EXCHANGE_RATE,
     NO_DELEGATION,
     NO_DELEGATOR,
@@ -94,7 +95,7 @@ class Delegations(Ledger):
         if delegation is None:
             raise ChainError(NO_DELEGATION)
         if int(validator.tokens) == 0:
-            raise INVALID_REQUEST("invalid shares amount")
+            raise ChainError(INSUFFICIENT_SHARES)
         shares = shares_from_tokens(validator, amount)
         held = int(delegation.shares)
         if shares > held:

@@ -27,6 +27,7 @@ SELF_DELEGATION_BELOW_MINIMUM = _kind(
 MIN_SELF_DELEGATION_DECREASED = _kind(17, "minimum self delegation cannot be decrease")
 NO_DELEGATION = _kind(19, "no delegation for (address, validator) tuple")
 NO_DELEGATOR = _kind(21, "delegator does not contain delegation")
+INSUFFICIENT_SHARES = _kind(22, "insufficient delegation shares")
 NOT_ENOUGH_SHARES = _kind(24, "not enough delegation shares")
 NO_UNBONDING = _kind(26, "no unbonding delegation found")
 TOO_MANY_UNBONDINGS = _kind(27, "too many unbonding delegation entries for (delegator, validator) tuple")

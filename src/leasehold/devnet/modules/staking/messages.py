@@ -63,8 +63,6 @@ class Messages(ValidatorSet):
         self._check_new(ctx, msg)
         if self.find_validator(ctx, operator) is not None:
             raise ChainError(OPERATOR_EXISTS)
-        if msg.pubkey.type_url.rpartition("/")[2] != _ED25519:
-            raise PUBKEY_TYPE(f"got: {msg.pubkey.type_url.rpartition('.')[0].rpartition('.')[2]}, expected: [ed25519]")
         validator = self.new(
             PACKAGE + "Validator",
             operator_address=msg.validator_address,
@@ -75,11 +73,15 @@ class Messages(ValidatorSet):
             description=msg.description,
             min_self_delegation=msg.min_self_delegation,
         )
-        consensus = self.consensus_address(validator)
-        if self.operator_by_consensus(ctx, consensus) is not None:
+        is_known = msg.pubkey.type_url.rpartition("/")[2] == _ED25519
+        # No validator has a key of another kind.
+        consensus = self.consensus_address(validator) if is_known else b""
+        if is_known and self.operator_by_consensus(ctx, consensus) is not None:
             raise ChainError(PUBKEY_EXISTS)
         self._require_bond_denom(ctx, msg.value)
         check_description(msg.description)
+        if not is_known:
+            raise PUBKEY_TYPE(f"got: {msg.pubkey.type_url.rpartition('.')[0].rpartition('.')[2]}, expected: [ed25519]")
         validator.commission.commission_rates.CopyFrom(msg.commission)
         set_instant(validator.commission.update_time, ctx.block.time_ns)
         set_instant(validator.unbonding_time, 0)

@@ -24,7 +24,7 @@ class Checks(Codes):
 
     def _address(self, text: str, what: str) -> None:
         try:
-            self.modules.auth.address_bytes(text)
+            self.modules.auth.plain_address_bytes(text)
         except PlainError as error:
             raise undefined(f"{what}: {error}") from None
 
@@ -48,7 +48,11 @@ class Checks(Codes):
 
     @validates(PACKAGE + "MsgStoreCode")
     def validate_store_code(self, msg: Any) -> None:
-        self._address(msg.sender, "sender")
+        try:
+            self.modules.auth.plain_address_bytes(msg.sender)
+        except PlainError as error:
+            # Of all messages this one does not say whose address it is.
+            raise undefined(str(error)) from None
         self._code(msg)
 
     def _code(self, msg: Any) -> None:

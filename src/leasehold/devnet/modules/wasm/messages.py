@@ -39,7 +39,7 @@ class Messages(Checks):
         if not bytecode.startswith(_MAGIC):
             raise CREATE_FAILED(
                 "Error calling the VM: Error during static Wasm validation: "
-                'Wasm bytecode could not be deserialized. Deserialization error: "magic header not detected"'
+                f'Wasm bytecode could not be deserialized. Deserialization error: "{_undecodable(bytecode)}"'
             )
         checksum = sha256(bytecode).digest()
         access = msg.instantiate_permission if msg.HasField("instantiate_permission") else None
@@ -165,3 +165,16 @@ def _funds(coins: Any) -> tuple[BankCoin, ...]:
 
 def _permission_name(permission: int) -> str:
     return {NOBODY: "Nobody", EVERYBODY: "Everybody", ANY_OF: "AnyOfAddresses"}.get(permission, "Unspecified")
+
+
+def _undecodable(bytecode: bytes) -> str:
+    """What the virtual machine's parser says about bytes that do not begin as a module does."""
+    if len(bytecode) < len(_MAGIC):
+        return "unexpected end-of-file (at offset 0x0)"
+    expected, actual = _listed(_MAGIC), _listed(bytecode[: len(_MAGIC)])
+    return f"magic header not detected: bad magic number - expected={expected} actual={actual} (at offset 0x0)"
+
+
+def _listed(data: bytes) -> str:
+    """Bytes as Rust lists them one below the other."""
+    return "[\n" + "".join(f"    {byte:#x},\n" for byte in data) + "]"
