@@ -140,6 +140,7 @@ WHOLE: dict[str, tuple[str, tuple[Any, ...]]] = {
     "buyback": (treasury.sql.buyback.replace("{decimals}", "6"), (EPOCH, EPOCH)),
     "reserve-covers": (treasury.sql.reserve_covers, (EPOCH, EPOCH)),
 }  # fmt: skip
+PAGES = ("leases", "leases-search", "ls-loan-closing", "position-opens", "lease-signals")
 # Openings of 24 hours, which lease-markets counts, at one in twelve seconds.
 OPENINGS = 7200
 # Reads every block, but only where some are missing, and then once.
@@ -191,6 +192,20 @@ def test_a_live_query_reads_little(large: str, name: str) -> None:
     with psycopg.connect(large, options="-c jit=off") as connection:
         plan = _explained(connection, query, arguments, name.endswith("from"))
     assert _rows_read(plan) <= FEW, json.dumps(plan, indent=1)[:3000]
+
+
+def _nodes(plan: dict[str, Any]) -> set[str]:
+    return {plan["Node Type"]}.union(*(_nodes(child) for child in plan.get("Plans", ())))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_read_in_its_order(large: str, name: str) -> None:
+    """The first page of an account is the first entries of an index: nothing is sorted, little more is read."""
+    query, arguments = QUERIES[name]
+    with psycopg.connect(large, options="-c jit=off") as connection:
+        plan = _explained(connection, query, arguments, windowed=False)
+    assert not {"Sort", "Incremental Sort"} & _nodes(plan), json.dumps(plan, indent=1)[:3000]
+    assert _rows_read(plan) <= 2 * plan["Actual Rows"]
 
 
 @pytest.mark.parametrize("name", WHOLE)
