@@ -5,11 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from google.protobuf.message import DecodeError
-
 from leasehold.chain.amino_binary import delimited
 from leasehold.chain.json_codec import JsonCodec
-from leasehold.chain.registry import Registry
+from leasehold.chain.registry import MalformedMessage, Registry
 from leasehold.core import logging
 from leasehold.devnet.app.abci import LengthyQuery, QueryResult
 from leasehold.devnet.app.errors import (
@@ -44,6 +42,7 @@ _KIND_OF_STATUS = {
 }
 _BROADCAST = "/cosmos.tx.v1beta1.Service/BroadcastTx"
 _UNPROVABLE = "cannot query with proof when height <= 1; please provide a valid height"
+_NO_PROOF = "proof is unexpectedly empty; ensure height has not been pruned"
 _STORE_DECODE = Kind("store", 2, "tx parse error")
 _STORE_UNKNOWN = Kind("store", 4, "unknown request")
 _STORE_REQUEST = Kind("store", 7, "invalid request")
@@ -95,8 +94,8 @@ class AbciPaths:
         if prove and height == 1:
             return None
         try:
-            request, chosen = method.request_type.FromString(data), self._queries.resolve(height)
-        except (DecodeError, HeightError):
+            request, chosen = method.decoded(data), self._queries.resolve(height)
+        except (MalformedMessage, HeightError):
             return None
         return self._lengthy(path, request, chosen)
 
@@ -116,9 +115,9 @@ class AbciPaths:
         except HeightError as failure:
             return _refused(failure.error)
         try:
-            request = method.request_type.FromString(data)
-        except DecodeError:
-            return _refused(INVALID_REQUEST("unexpected EOF"), chosen)
+            request = method.decoded(data)
+        except MalformedMessage as fault:
+            return _refused(INVALID_REQUEST(fault.message), chosen)
         try:
             response = self._queries.handled(path, request, chosen)
         except Exception as error:  # noqa: BLE001 - told in the words of this surface
@@ -171,7 +170,9 @@ class AbciPaths:
         if name not in self._stores:
             return _refused(_STORE_UNKNOWN(f"no such store: {name}"))
         if not data:
-            return _refused(_STORE_DECODE("query cannot be zero length"))
+            # Who asks for a proof is told that there is none, whatever else is wrong.
+            unproven = prove and subpath == "/key"
+            return _refused(_STORE_REQUEST(_NO_PROOF) if unproven else _STORE_DECODE("query cannot be zero length"))
         views = self._views.get(name, ())
         if subpath == "/subspace":
             pairs = b"".join(
@@ -185,8 +186,7 @@ class AbciPaths:
             value = read_key(views, self._app.state.view(self._queries.resolve(height)), data)
         except (HeightError, MissingHeight):
             if prove:
-                text = "proof is unexpectedly empty; ensure height has not been pruned"
-                return _refused(_STORE_REQUEST(text))
+                return _refused(_STORE_REQUEST(_NO_PROOF))
             return QueryResult(log="version does not exist", height=chosen, key=data)
         return QueryResult(key=data, value=value, height=chosen)
 

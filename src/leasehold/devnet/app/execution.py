@@ -32,6 +32,8 @@ from leasehold.devnet.state.store import Overlay
 
 Handler = Callable[[Context, Any], Any]
 _log = logging.get("execution")
+# What reading the parameters of consensus costs, before anything is known of a transaction.
+_PARAMETERS_GAS = 1162
 
 
 @dataclass(slots=True)
@@ -74,14 +76,13 @@ class Execution:
 
     def offered(self, overlay: Overlay, block: Block, raw: bytes, *, recheck: bool, max_gas: int) -> abci.TxResult:
         """Whether the mempool may take a transaction; what its checks write goes to the overlay."""
-        decoded = self._decoded(raw)
+        decoded = self._checked(raw)
         if isinstance(decoded, ChainError):
-            return _failure(decoded, 0, 0)
+            return _failure(decoded, 0, _PARAMETERS_GAS)
         wanted = decoded.auth_info.fee.gas_limit
         branch = Overlay(overlay)
         ctx = Context(branch, block, Mode.RECHECK if recheck else Mode.CHECK, gas=GasMeter(wanted))
         try:
-            self._validate(decoded)
             _limit_gas(wanted, max_gas)
             self._ante.run(ctx, decoded)
         except Exception as error:  # noqa: BLE001 - whatever goes wrong fails the transaction, never the block
@@ -91,15 +92,14 @@ class Execution:
 
     def delivered(self, overlay: Overlay, block: Block, raw: bytes, index: int, *, max_gas: int) -> abci.TxResult:
         """Run a transaction of a block; what it keeps goes to the overlay, fees and sequence even if it fails."""
-        decoded = self._decoded(raw)
+        decoded = self._checked(raw)
         if isinstance(decoded, ChainError):
-            return _failure(decoded, 0, 0)
+            return _failure(decoded, 0, _PARAMETERS_GAS)
         wanted = decoded.auth_info.fee.gas_limit
         meter = GasMeter(wanted)
         outer = Overlay(overlay)
         ctx = Context(outer, block, Mode.DELIVER, gas=meter, tx_index=index)
         try:
-            self._validate(decoded)
             _limit_gas(wanted, max_gas)
             self._ante.run(ctx, decoded)
         except Exception as error:  # noqa: BLE001 - whatever goes wrong fails the transaction, never the block
@@ -122,23 +122,26 @@ class Execution:
 
     def simulated(self, overlay: Overlay, block: Block, raw: bytes) -> Simulation:
         """Run a transaction on a branch of a state without verifying signatures."""
-        decoded = self._decoded(raw)
+        decoded = self._checked(raw)
         if isinstance(decoded, ChainError):
-            raise SimulationError(decoded, 0)
+            raise SimulationError(decoded, _PARAMETERS_GAS)
         ctx = Context(Overlay(overlay), block, Mode.SIMULATE, gas=GasMeter())
         try:
-            self._validate(decoded)
             self._ante.run(ctx, decoded)
             run = self._run(ctx.fork(), decoded)
         except Exception as error:  # noqa: BLE001 - as above
             raise SimulationError(_registered(error), ctx.gas.used) from None
         return Simulation(ctx.gas.used, self._data(run.responses), ctx.events + run.events, run.responses)
 
-    def _decoded(self, raw: bytes) -> Transaction | ChainError:
+    def _checked(self, raw: bytes) -> Transaction | ChainError:
+        """A transaction whose messages make sense by themselves; no gas is asked for before that is known."""
         try:
-            return self._decode(raw)
+            decoded = self._decode(raw)
+            if not isinstance(decoded, ChainError):
+                self._validate(decoded)
         except Exception as error:  # noqa: BLE001 - as above
             return _registered(error)
+        return decoded
 
     def _decode(self, raw: bytes) -> Transaction | ChainError:
         # The real chain wraps the decoder's error, itself of this kind, once more.

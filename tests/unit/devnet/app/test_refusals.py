@@ -202,3 +202,15 @@ def test_what_is_wrong_with_a_multisignature_is_told(bits: int, modes: list[int]
     signer = Signer(chain_id="c", account_number=0, sequence=0)
     assert verifier.refusal(_threshold(chain), info, parts.SerializeToString(), signer) == refusal
     assert not only_amino(info)
+
+
+def test_no_gas_is_wanted_before_a_transaction_makes_sense() -> None:
+    """Bytes that are no transaction and messages that make no sense have asked for nothing yet."""
+    chain = shared_chain()
+    types, sender = chain.devnet.registry, chain.sender.address
+    call = types.new("cosmwasm.wasm.v1.MsgExecuteContract", sender=sender, contract=sender, msg=b"{")
+    body, auth = chain.sender.unsigned([call], fee={chain.denom: 5_000}, gas=300_000, sequence=0)
+    for raw in (b"\xff", encode_transaction(types, body, auth, [b"\1" * 64])):
+        answer = chain.devnet.app.check_tx(raw)
+        assert answer.code in (2, 14)
+        assert (answer.gas_wanted, answer.gas_used) == (0, 1162)
