@@ -17,6 +17,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import DecodeError, Message
 
+from leasehold.chain.wire_faults import wire_fault
 from leasehold.core.errors import InvalidInput
 
 DESCRIPTORS = Path(__file__).parent / "descriptors.binpb"
@@ -65,6 +66,16 @@ class Method:
     @property
     def path(self) -> str:
         return f"/{self.service}/{self.name}"
+
+    def decoded(self, data: bytes) -> Any:
+        """The request that bytes encode; MalformedMessage says what is wrong with them."""
+        fault = wire_fault(self.request_type.DESCRIPTOR, data) if data else None
+        if fault is None:
+            try:
+                return self.request_type.FromString(data)
+            except DecodeError:
+                fault = "string field contains invalid UTF-8"
+        raise MalformedMessage(fault)
 
 
 @dataclass(frozen=True, slots=True)

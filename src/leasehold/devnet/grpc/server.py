@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import grpc
 import grpc.aio
-from google.protobuf.message import DecodeError
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
 
-from leasehold.chain.registry import Method, Registry
+from leasehold.chain.registry import MalformedMessage, Method, Registry
 from leasehold.core.errors import ConfigurationError
 from leasehold.devnet.app.errors import Status, StatusError
 from leasehold.devnet.app.heights import HeightError, asked_height
 from leasehold.devnet.app.queries import Queries
-from leasehold.devnet.grpc.reflection import reflection_handlers
+from leasehold.devnet.grpc.reflection import REFLECT, REFLECTION, reflection_handlers
 
 HEIGHT = "x-cosmos-block-height"
 MAX_MESSAGE = 10 * 1024 * 1024
@@ -51,13 +50,13 @@ class _QueryHandler(_Handler):
             for path, method in registry.method_by_path.items()
             if path in queries.handlers
         }
-        self._services = {path.split("/")[1] for path in self._methods}
+        self._services = {path.split("/")[1] for path in self._methods} | {REFLECTION}
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[bytes, bytes] | None:
         found = self._methods.get(details.method)
         if found is None:
-            service, slash, name = details.method.removeprefix("/").partition("/")
-            if slash and service in self._services:
+            service, slash, name = details.method.removeprefix("/").rpartition("/")
+            if slash and service in self._services and not (service == REFLECTION and name == REFLECT):
                 found = _refusing(f"unknown method {name} for service {service}")
         return found
 
@@ -66,9 +65,9 @@ class _QueryHandler(_Handler):
             if self.delay_seconds:
                 await asyncio.sleep(self.delay_seconds)
             try:
-                request = method.request_type.FromString(data)
-            except DecodeError:
-                await context.abort(grpc.StatusCode.INTERNAL, "grpc: error unmarshalling request: unexpected EOF")
+                request = method.decoded(data)
+            except MalformedMessage as fault:
+                await context.abort(grpc.StatusCode.INTERNAL, f"grpc: error unmarshalling request: {fault.message}")
                 raise
             try:
                 height = self._queries.resolve(_asked_height(context))

@@ -24,6 +24,8 @@ from leasehold.devnet.grpc.server import GrpcServer
 BALANCE = "/cosmos.bank.v1beta1.Query/Balance"
 PARAMS = "/cosmos.bank.v1beta1.Query/Params"
 HEIGHT = "x-cosmos-block-height"
+# Defined where no query reaches.
+ENUM = "ibc.core.channel.v1.ResponseResultType"
 REFLECTION = ("grpc.reflection.v1alpha", "grpc.reflection.v1")
 
 
@@ -74,6 +76,11 @@ async def test_bad_heights_are_unknown_errors_without_metadata(text: str) -> Non
     [
         ("/cosmos.bank.v1beta1.Query/Nope", "unknown method Nope for service cosmos.bank.v1beta1.Query"),
         ("/foo.Bar/Baz", "unknown service foo.Bar"),
+        ("/cosmos.bank.v1beta1.Query/Params/x", "unknown service cosmos.bank.v1beta1.Query/Params"),
+        (
+            "/grpc.reflection.v1alpha.ServerReflection/Nope",
+            "unknown method Nope for service grpc.reflection.v1alpha.ServerReflection",
+        ),
         ("/cosmos.bank.v1beta1.Msg/Send", "unknown service cosmos.bank.v1beta1.Msg"),
         ("/cosmos.bank.v1beta1.Query", 'malformed method name: "/cosmos.bank.v1beta1.Query"'),
     ],
@@ -92,6 +99,8 @@ async def test_bytes_that_do_not_decode_are_internal_errors() -> None:
         assert error.code() is grpc.StatusCode.INTERNAL
         assert error.details() == "grpc: error unmarshalling request: unexpected EOF"
         assert not error.initial_metadata()
+        wrong = await refusal(channel, BALANCE, b"\x08\x01")
+        assert wrong.details() == "grpc: error unmarshalling request: proto: wrong wireType = 0 for field Address"
 
 
 async def test_a_refusal_of_a_handler_keeps_the_metadata() -> None:
@@ -179,14 +188,50 @@ async def test_reflection_lists_services_and_gives_their_files(version: str) -> 
         ({"file_containing_symbol": "foo.Bar"}, "unknown symbol: foo.Bar"),
         ({"file_by_filename": "nope.proto"}, "unknown file: nope.proto"),
         ({"file_containing_symbol": "cosmos.bank.v1beta1.Msg"}, "unknown symbol: cosmos.bank.v1beta1.Msg"),
-        ({"all_extension_numbers_of_type": "foo.Bar"}, "unknown symbol: foo.Bar"),
+        (
+            {"file_containing_symbol": "ibc.core.channel.v1.ResponseResultType"},
+            "unknown symbol: ibc.core.channel.v1.ResponseResultType",
+        ),
+        ({"all_extension_numbers_of_type": "foo.Bar"}, 'unknown type: "foo.Bar"'),
+        (
+            {"file_containing_extension": {"containing_type": "foo.Bar", "extension_number": 1}},
+            'unknown type: "foo.Bar"',
+        ),
+        (
+            {"file_containing_extension": {"containing_type": "google.protobuf.FieldOptions", "extension_number": 9}},
+            "failed to find registered extension for extension number 9",
+        ),
     ],
 )
-async def test_reflection_tells_what_it_does_not_know(request_fields: dict[str, str], text: str) -> None:
+async def test_reflection_tells_what_it_does_not_know(request_fields: dict[str, Any], text: str) -> None:
     """An unknown name is an answer of its own, after which the stream goes on."""
     async with connected() as channel:
         answer = await reflected(channel, REFLECTION[0], **request_fields)
         assert (answer.error_response.error_code, answer.error_response.error_message) == (5, text)
+
+
+async def test_files_are_sent_once_per_stream() -> None:
+    """What a stream has been given is not given again, except for the file that is asked for."""
+    async with connected() as channel:
+        call = channel.stream_stream(
+            f"/{REFLECTION[0]}.ServerReflection/ServerReflectionInfo",
+            request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
+            response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
+        )(timeout=20)
+        counts = []
+        for _ in range(2):
+            await call.write(reflection_pb2.ServerReflectionRequest(file_containing_symbol="cosmos.bank.v1beta1.Query"))
+            answer = await call.read()
+            counts.append(len(answer.file_descriptor_response.file_descriptor_proto))
+        assert counts[0] > 5
+        assert counts[1] == 1
+        await call.write(reflection_pb2.ServerReflectionRequest())
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await call.read()
+        assert (caught.value.code(), caught.value.details()) == (
+            grpc.StatusCode.INVALID_ARGUMENT,
+            "invalid MessageRequest: <nil>",
+        )
 
 
 async def test_health_is_serving() -> None:
@@ -212,6 +257,7 @@ async def test_health_is_serving() -> None:
         ("cosmos.staking.v1beta1.BondStatus.BOND_STATUS_BONDED", True),
         ("tendermint.types.Evidence.sum", True),
         ("cosmos.bank.v1beta1.MsgSend", True),
+        ("grpc.reflection.v1alpha.ServerReflection", True),
         ("cosmos.bank.v1beta1.Query.Nothing", False),
         ("cosmos.bank.v1beta1.Msg.Send", False),
     ],
