@@ -7,12 +7,14 @@ then checked on the events themselves.
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
-from leasehold.chain.comet.query import EQ, Condition, Query, matches_event, plain_number
+from leasehold.chain.comet.query import EQ, GE, GT, LE, Condition, Query, matches_event, plain_number
 from leasehold.chain.go_hex import decode_hex
 from leasehold.core.errors import InvalidInput
 from leasehold.devnet.app.abci import Event
@@ -125,14 +127,11 @@ def _narrowed(found: set[int] | None, hits: list[int]) -> set[int]:
 
 def _heights(conditions: Sequence[Condition], tag: str) -> Heights:
     """Split off height: ranges win over equalities, of which the first with a number counts."""
-    low, high = 1, _HIGHEST
     others = [condition for condition in conditions if condition.tag != tag]
     about = [condition for condition in conditions if condition.tag == tag]
     ranges = [condition for condition in about if condition.is_range]
     rest = [condition for condition in about if not condition.is_range and condition.operator != EQ]
-    for condition in ranges:
-        bounds = _span(condition)
-        low, high = max(low, bounds[0]), min(high, bounds[1])
+    low, high = _span(ranges)
     if ranges or rest:
         return Heights(low, high, (*others, *rest), bool(ranges))
     wanted = next((int(n) for c in about if (n := plain_number(c.operand)) is not None), None)
@@ -144,14 +143,19 @@ def _heights(conditions: Sequence[Condition], tag: str) -> Heights:
     return Heights(wanted, wanted, tuple(others), True)
 
 
-def _span(condition: Condition) -> tuple[int, int]:
-    number = plain_number(condition.operand)
-    if number is None:
-        return 1, 0
-    whole = number.denominator == 1
-    floor = number.numerator // number.denominator
-    if condition.operator.startswith(">"):
-        first = floor if whole and condition.operator.startswith(">=") else floor + 1
-        return min(max(first, 0), _HIGHEST), _HIGHEST
-    last = floor - 1 if whole and not condition.operator.startswith("<=") else floor
-    return 0, min(last, _HIGHEST)
+def _span(ranges: Sequence[Condition]) -> tuple[int, int]:
+    """First and last height within ranges: of several bounds on one side the last counts, and is met by its equal
+    as soon as any of them would be."""
+    low, high = Fraction(0), Fraction(_HIGHEST)
+    includes_low = includes_high = not ranges
+    for condition in ranges:
+        number = plain_number(condition.operand)
+        if number is None:
+            return 1, 0
+        if condition.operator in (GT, GE):
+            low, includes_low = number, includes_low or condition.operator == GE
+        else:
+            high, includes_high = number, includes_high or condition.operator == LE
+    first = math.ceil(low) if includes_low else math.floor(low) + 1
+    last = math.floor(high) if includes_high or high == _HIGHEST else math.ceil(high) - 1
+    return min(max(first, 1), _HIGHEST), min(last, _HIGHEST)
