@@ -178,6 +178,10 @@ async def drive(service: Child, blocks: int) -> dict[str, Timed]:
             # The chain and the clients are not what is measured: no pause of theirs.
             gc.disable()
             await _until(lambda: all(one.ready == len(TOPICS) for one in followers))
+            # The service hears of blocks, and has been through what it does with either kind.
+            await _until(lambda: chain.world.listeners > 0)
+            for count in (CHANGES, SUBSCRIBERS):
+                await _timed(service, chain, [count])
             found = {"ordinary": await _timed(service, chain, [CHANGES] * blocks)}
             found["everybody"] = await _timed(service, chain, [SUBSCRIBERS] * CROWDED_BLOCKS)
         finally:

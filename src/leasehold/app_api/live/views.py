@@ -231,13 +231,15 @@ class Views:
 
     async def all_balances(self, moment: Moment, address: str) -> list[Item]:
         """The visible balances of an address, nothing for what is none that an account could have."""
-        return [await self._balances(moment, address, snapshot=True)] if _is_address(address) else []
+        if not _is_address(address):
+            return []
+        return [await self._balances(moment, address, await chain.balances(moment.view, address), snapshot=True)]
 
-    async def _balances(self, moment: Moment, address: str, *, snapshot: bool = False) -> Item:
+    async def _balances(self, moment: Moment, address: str, coins: list[chain.Coin], *, snapshot: bool = False) -> Item:
         cells = self.app.cells
         context, catalogue = cells.filter.value, cells.currencies.value
         known = await self.prices_at(moment)
-        found = balances.build(await chain.balances(moment.view, address), context, catalogue, known)
+        found = balances.build(coins, context, catalogue, known)
         update = messages.BalanceUpdate(
             chain=self.app.settings.identity.namespace,
             address=address,
@@ -262,7 +264,7 @@ class Views:
         now, then = await _both(
             chain.balances(moment.view, address), self._balances_before(before, address), in_turn=at_hand
         )
-        return None if now == then else await self._balances(moment, address)
+        return None if now == then else await self._balances(moment, address, now)
 
     async def _balances_before(self, before: Moment, address: str) -> list[chain.Coin] | None:
         """None where a node does not know that block: then there was a change."""

@@ -143,9 +143,12 @@ async def known_opening(app: App, address: str, view: ChainView, *, crowded: boo
     """What the index knows about a lease that acted in a block, asked once for everybody who looks at that block; where
     the block is crowded, what it told last."""
 
+    openings = app.upstreams.openings
+    if crowded:
+        return await openings.recall(address)
+
     async def read() -> data.Opening | None:
-        openings = app.upstreams.openings
-        return await (openings.recall if crowded else openings.ask)(address)
+        return await openings.ask(address)
 
     found: data.Opening | None = await view.once(("opening", address), read)
     return found

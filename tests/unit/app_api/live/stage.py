@@ -68,6 +68,11 @@ class MovingWorld(World):
         self._leases = 100
         self._sealed: set[asyncio.Event] = set()
 
+    @property
+    def listeners(self) -> int:
+        """How many hear of new blocks."""
+        return len(self._sealed)
+
     # Changes take effect with the next block.
 
     def put(self, key: Any, value: Any) -> None:
