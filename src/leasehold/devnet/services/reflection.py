@@ -56,7 +56,11 @@ class ReflectionServices:
         self._registry = app.registry
         known = interfaces(app.registry).implementations
         retired = [name.replace("{ns}", app.identity.namespace) for name in _RETIRED]
-        self._implementations = {**known, MSG: sorted({*known[MSG], *retired})}
+        self._implementations = {
+            name: sorted({*urls, *(retired if name == MSG else ())})
+            for name, urls in known.items()
+            if name not in _UNREGISTERED
+        }
 
     def handlers(self) -> dict[str, Callable[[Context, Any], Any]]:
         v1beta1, v2alpha1 = f"/{_V1BETA1}ReflectionService/", f"/{_V2ALPHA1}ReflectionService/"
@@ -77,7 +81,7 @@ class ReflectionServices:
         return self._registry.new(name, **fields)
 
     def all_interfaces(self, ctx: Context, request: Any) -> Any:
-        names = sorted(self._implementations.keys() - _UNREGISTERED)
+        names = sorted(self._implementations)
         return self._new(_V1BETA1 + "ListAllInterfacesResponse", interface_names=names)
 
     def implementations(self, ctx: Context, request: Any) -> Any:
@@ -110,14 +114,14 @@ class ReflectionServices:
         return self._new(_V2ALPHA1 + "GetConfigurationDescriptorResponse", config=prefix)
 
     def query_services(self, ctx: Context, request: Any) -> Any:
+        """Services that were there when this one was made; the original marks none of them as a module's."""
+        later = {_V2ALPHA1 + "ReflectionService", f"{self._app.identity.namespace}.transfer.Query"}
         services: dict[str, list[dict[str, str]]] = {}
         for path in sorted(self._app.queries.handlers):
             _, service, method = path.split("/")
-            services.setdefault(service, []).append({"name": method, "full_query_path": path})
-        listed = [
-            {"fullname": name, "is_module": not name.startswith("cosmos.base"), "methods": methods}
-            for name, methods in services.items()
-        ]
+            if service not in later:
+                services.setdefault(service, []).append({"name": method, "full_query_path": path})
+        listed = [{"fullname": name, "methods": methods} for name, methods in services.items()]
         return self._new(_V2ALPHA1 + "GetQueryServicesDescriptorResponse", queries={"query_services": listed})
 
     def transactions(self, ctx: Context, request: Any) -> Any:
