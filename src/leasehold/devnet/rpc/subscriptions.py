@@ -49,14 +49,15 @@ class Subscription:
 class Announcement:
     """Something that happened, with its flattened events; `value` is made only when somebody wants it."""
 
-    name: str
+    # What kind of data it brings; several names may share one.
+    kind: str
     tags: dict[str, list[str]]
     value: Callable[[], Any]
     _encoded: bytes = field(default=b"", init=False)
 
     def encoded(self) -> bytes:
         if not self._encoded:
-            data = {"type": f"tendermint/event/{self.name}", "value": self.value()}
+            data = {"type": f"tendermint/event/{self.kind}", "value": self.value()}
             self._encoded = b'"data":' + encoded(data) + b',"events":' + encoded(self.tags) + b"}}"
         return self._encoded
 
@@ -151,6 +152,7 @@ def announcements(node: Node, sealed: SealedBlock) -> Iterator[Announcement]:
     if sealed.updates:
         changed = [comet.validator(validator) for validator in sealed.updates]
         yield _plain("ValidatorSetUpdates", {"validator_updates": changed})
+    yield _state("NewRoundStep", sealed.height + 1, 0, "RoundStepNewHeight")
 
 
 class _Parts:
@@ -213,17 +215,29 @@ def _rounds(node: Node, sealed: SealedBlock) -> Iterator[Announcement]:
     proposer = sealed.block.header.proposer_address
     block_id = comet.block_id(sealed.stored.id)
 
-    def state(step: str, **more: Any) -> dict[str, Any]:
+    def at(step: str, **more: Any) -> dict[str, Any]:
         return {"height": height, "round": round_number, "step": step, **more}
 
+    def step(name: str, current: str) -> Announcement:
+        return _state(name, sealed.height, round_number, current)
+
     chosen = {"address": comet.hexadecimal(proposer), "index": validators.index_of(proposer)}
-    yield _plain("NewRound", state("RoundStepNewRound", proposer=chosen))
-    yield _plain("NewRoundStep", state("RoundStepPropose"))
-    yield _plain("CompleteProposal", state("RoundStepPropose", block_id=block_id))
+    yield _plain("NewRound", at("RoundStepNewRound", proposer=chosen))
+    yield step("NewRoundStep", "RoundStepPropose")
+    yield _plain("CompleteProposal", at("RoundStepPropose", block_id=block_id))
+    yield step("NewRoundStep", "RoundStepPrevote")
     yield from _votes(node, sealed, PREVOTE)
-    yield _plain("Polka", state("RoundStepPrevote"))
-    yield _plain("Lock", state("RoundStepPrevote"))
+    for name in ("ValidBlock", "Polka", "Lock"):
+        yield step(name, "RoundStepPrevote")
+    yield step("NewRoundStep", "RoundStepPrecommit")
     yield from _votes(node, sealed, PRECOMMIT)
+    yield step("NewRoundStep", "RoundStepCommit")
+
+
+def _state(name: str, height: int, round_number: int, step: str) -> Announcement:
+    """Where consensus stands, told under one of several names."""
+    value = {"height": str(height), "round": round_number, "step": step}
+    return Announcement("RoundState", {"tm.event": [name]}, lambda: value)
 
 
 def _votes(node: Node, sealed: SealedBlock, kind: int) -> Iterator[Announcement]:

@@ -70,7 +70,7 @@ def test_a_double_vote_is_punished_from_the_next_block_on() -> None:
     assert info.jailed_until.seconds > 10**10
     (kept,) = chain.call("/cosmos.evidence.v1beta1.Query/AllEvidence").evidence
     assert kept.type_url == "/cosmos.evidence.v1beta1.Equivocation"
-    named = [found for found in announcements(node, sealed) if found.name == "NewEvidence"]
+    named = [found for found in announcements(node, sealed) if found.kind == "NewEvidence"]
     assert len(named) == 1
     node.seal(node.time_ns + SECOND)
     node.seal(node.time_ns + SECOND)

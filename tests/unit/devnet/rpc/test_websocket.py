@@ -87,6 +87,30 @@ async def test_consensus_steps_can_be_watched(client: Any, node: Node) -> None:
     assert [frame["result"]["data"]["value"]["Vote"]["type"] for frame in frames[2:6]] == [1, 1, 2, 2]
 
 
+async def test_states_of_a_round_share_one_kind_of_data(client: Any, node: Node) -> None:
+    """Every step is announced when it begins, what two thirds agree on in between, the next height at the end."""
+    async with session(client) as socket:
+        for name in ("NewRoundStep", "ValidBlock", "Polka", "Lock", "NewBlockHeader"):
+            await ask(socket, "subscribe", name, query=f"tm.event='{name}'")
+        node.seal()
+        frames = [await receive(socket) for _ in range(9)]
+    told = [(frame["id"], frame["result"]["data"]["value"].get("step", "")) for frame in frames]
+    assert told == [
+        ("NewRoundStep", "RoundStepPropose"),
+        ("NewRoundStep", "RoundStepPrevote"),
+        ("ValidBlock", "RoundStepPrevote"),
+        ("Polka", "RoundStepPrevote"),
+        ("Lock", "RoundStepPrevote"),
+        ("NewRoundStep", "RoundStepPrecommit"),
+        ("NewRoundStep", "RoundStepCommit"),
+        ("NewBlockHeader", ""),
+        ("NewRoundStep", "RoundStepNewHeight"),
+    ]
+    states = [frame["result"]["data"] for frame in frames if frame["id"] != "NewBlockHeader"]
+    assert {state["type"] for state in states} == {"tendermint/event/RoundState"}
+    assert [state["value"]["height"] for state in states] == ["11"] * 7 + ["12"]
+
+
 async def test_announced_transactions_can_be_found(client: Any, node: Node) -> None:
     """The moment a block is announced its transactions are in the index."""
     async with session(client) as socket:
