@@ -23,6 +23,7 @@ NAME = "cosmos-sdk/StdTx"
 _PREFIX = prefix_bytes(NAME)
 _COIN = "cosmos.base.v1beta1.Coin"
 _VARINT = 0
+_KINDS: dict[type, str] = {str: "string", list: "array", dict: "object"}
 
 
 class StandardTransactions:
@@ -41,7 +42,10 @@ class StandardTransactions:
         parts = [delimited(1, self._binary.registered(self._message(item))) for item in _member(value, "msg", [])]
         parts.append(_optional(2, self._fee(fee)))
         parts += [delimited(3, self._signature(item)) for item in _member(value, "signatures", [])]
-        parts.append(_optional(4, str(_member(value, "memo", "")).encode()))
+        memo = _member(value, "memo", "")
+        if not isinstance(memo, str):
+            raise _unfit(memo, "string")
+        parts.append(_optional(4, memo.encode()))
         parts.append(_counted(5, _number(value, "timeout_height")))
         return _PREFIX + b"".join(parts)
 
@@ -73,22 +77,21 @@ class StandardTransactions:
         wrong = syntax_error(text.encode())
         if wrong is not None:
             raise InvalidJson(f"cannot parse disfix JSON wrapper: {wrong}", field="amino_json")
-        document = json.loads(text)
-        if not isinstance(document, dict) or document.get("type") != NAME:
-            found = document.get("type", "") if isinstance(document, dict) else ""
-            raise InvalidJson(f"unmarshalJSON wants to decode {NAME} but found {found}", field="amino_json")
-        value = document.get("value")
+        name, value = _unwrapped(json.loads(text))
+        if name != NAME:
+            text = f"UnmarshalJSON wants to decode a {NAME} but found a {name}"
+            raise InvalidJson(text, field="amino_json")
         if not isinstance(value, dict):
-            raise InvalidJson("a StdTx needs a value", field="amino_json")
+            raise _unfit(value, "map[string]json.RawMessage")
         return value
 
     def _message(self, item: Any) -> Any:
-        name = item.get("type", "") if isinstance(item, dict) else ""
+        name, value = _unwrapped(item)
         full_name = self._binary.names.get(name)
         if full_name is None:
             raise InvalidJson(f"unrecognized concrete type name {name}", field="amino_json")
         kind = self._types.type(full_name)
-        plain = self._plain(cast(Descriptor, kind.DESCRIPTOR), item.get("value"))
+        plain = self._plain(cast(Descriptor, kind.DESCRIPTOR), value)
         return self._json.decode(kind, json.dumps(plain).encode())
 
     def _plain(self, descriptor: Descriptor, value: Any) -> Any:
@@ -147,13 +150,34 @@ class StandardTransactions:
         return values
 
 
+def _unwrapped(item: Any) -> tuple[str, Any]:
+    """Name and value of something whose type is written beside it."""
+    if not isinstance(item, dict):
+        raise InvalidJson(f"cannot parse disfix JSON wrapper: {_unfit(item, 'amino.disfixWrapper').message}")
+    name = item.get("type")
+    if not isinstance(name, str) or not name:
+        raise InvalidJson("JSON encoding of interfaces require non-empty type field.", field="amino_json")
+    if "value" not in item:
+        raise InvalidJson("interface JSON wrapper should have non-empty value field", field="amino_json")
+    return name, item["value"]
+
+
+def _unfit(value: Any, target: str) -> InvalidJson:
+    kind = "bool" if isinstance(value, bool) else _KINDS.get(type(value), "number")
+    return InvalidJson(f"json: cannot unmarshal {kind} into Go value of type {target}", field="amino_json")
+
+
 def _member(value: Mapping[str, Any], key: str, default: Any) -> Any:
     found = value.get(key, default) if isinstance(value, Mapping) else default
     return default if found is None else found
 
 
 def _number(value: Mapping[str, Any], key: str) -> int:
-    text = str(_member(value, key, "0"))
+    given = _member(value, key, "0")
+    if not isinstance(given, str):
+        text = "Amino:JSON int/int64/uint/uint64 expects quoted values for javascript numeric support, got"
+        raise InvalidJson(f"invalid character -- {text}: {json.dumps(given)}.", field=key)
+    text = given
     if not text.isascii() or not text.isdigit() or int(text) >> 64:
         raise InvalidJson(f"{key} is not an unsigned integer: {text[:40]}", field=key)
     return int(text)

@@ -70,7 +70,23 @@ def test_a_multisig_key_survives() -> None:
     ("text", "error"),
     [
         ("{bad", "cannot parse disfix JSON wrapper: invalid character 'b' looking for beginning of object key string"),
-        ('{"type":"cosmos-sdk/StdTx","value":{"msg":[{"type":"x"}]}}', "unrecognized concrete type name x"),
+        (
+            "[]",
+            "cannot parse disfix JSON wrapper: json: cannot unmarshal array into Go value of type amino.disfixWrapper",
+        ),
+        ("{}", "JSON encoding of interfaces require non-empty type field."),
+        ('{"type":"x"}', "interface JSON wrapper should have non-empty value field"),
+        ('{"type":"x","value":{}}', "UnmarshalJSON wants to decode a cosmos-sdk/StdTx but found a x"),
+        (
+            '{"type":"cosmos-sdk/StdTx","value":{"memo":5}}',
+            "json: cannot unmarshal number into Go value of type string",
+        ),
+        (
+            '{"type":"cosmos-sdk/StdTx","value":{"timeout_height":5}}',
+            "invalid character -- Amino:JSON int/int64/uint/uint64 expects quoted values "
+            "for javascript numeric support, got: 5.",
+        ),
+        ('{"type":"cosmos-sdk/StdTx","value":{"msg":[{"type":"x","value":{}}]}}', "unrecognized concrete type name x"),
     ],
 )
 def test_bad_json_is_refused(text: str, error: str) -> None:
