@@ -86,7 +86,7 @@ class Conversation:
         events = self._events(note, coming)
         for number in range(count):
             height = self.world.seal(*(events if number == 0 else ()))
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while self.live.pump._published < height:  # noqa: ASYNC110 - the pump is told of blocks over HTTP
                     await asyncio.sleep(0.01)
         await self.listen()

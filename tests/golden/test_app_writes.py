@@ -96,7 +96,6 @@ def _settings(original: Callable[..., Settings]) -> Callable[..., Settings]:
 @pytest.fixture(autouse=True)
 def stage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reads, "RecordedWorld", World)
-    monkeypatch.setattr("leasehold.app_api.writes.swap.SECONDS", 1.0)
     monkeypatch.setattr(reads, "_settings", _settings(reads._settings))
 
 

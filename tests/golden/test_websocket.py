@@ -97,7 +97,7 @@ async def test_session(
     async with staged(database, tmp_path) as (url, live, world), aiohttp.ClientSession() as client:
         set_scene(world, steps)
         world.seal()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while live.pump._published < world.height:  # noqa: ASYNC110 - as above
                 await asyncio.sleep(0.01)
         async with client.ws_connect(f"{url}/ws", autoping=False) as socket:
@@ -149,7 +149,7 @@ async def test_silent_session(
     monkeypatch.setattr(sockets, "PING_SECONDS", sockets.PING_SECONDS / 100)
     async with staged(database, tmp_path) as (url, _, _), aiohttp.ClientSession() as client:
         begun = time.monotonic()
-        async with client.ws_connect(f"{url}/ws", autoping=False) as socket, asyncio.timeout(20):
+        async with client.ws_connect(f"{url}/ws", autoping=False) as socket, asyncio.timeout(60):
             wrong += _unlike(session, socket)
             pings = 0
             while pings < len(recorded):
