@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from fractions import Fraction
 
 import pytest
@@ -105,14 +104,13 @@ async def test_live_reads_fail_as_bad_gateways(warm: Running) -> None:
 
 async def test_it_listens_while_upstreams_hang(world: World, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With upstreams that accept and never answer, the service still answers at once."""
-    monkeypatch.setattr(upstreams, "CHAIN", Manners(seconds=1.0))
-    monkeypatch.setattr(upstreams, "SERVICE", Manners(seconds=1.0))
+    # Whoever waited for one of them would wait much longer than the slowest machine needs.
+    monkeypatch.setattr(upstreams, "CHAIN", Manners(seconds=600.0))
+    monkeypatch.setattr(upstreams, "SERVICE", Manners(seconds=600.0))
     world.mode = "hang"
-    async with started(world, database, gated=False) as running:
-        begun = time.monotonic()
+    async with started(world, database, gated=False) as running, asyncio.timeout(60):
         assert (await running.get("/api/health"))[0] == 200
         assert (await running.get("/api/prices"))[0] == 503
-        assert time.monotonic() - begun < 1.0
 
 
 async def test_every_answer_is_as_described(warm: Running) -> None:
