@@ -265,3 +265,17 @@ def test_own_modules(path: str, fields: dict[str, Any], status: Status, text: st
 def test_services(path: str, fields: dict[str, Any], status: Status, text: str) -> None:
     """The rest."""
     assert refused(f"/cosmos.{path}", fields) == (status, text)
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("client.v1.Query/ConsensusStates", {"client_id": "07-tendermint-0"}),
+        ("client.v1.Query/ConsensusStateHeights", {"client_id": "07-tendermint-0"}),
+        ("channel.v2.Query/PacketCommitments", {"client_id": "07-tendermint-0"}),
+        ("channel.v2.Query/PacketAcknowledgements", {"client_id": "07-tendermint-0"}),
+    ],
+)
+def test_empty_lists_are_paged_too(path: str, fields: dict[str, Any]) -> None:
+    """An offset beside a key is refused, whether there is something or not."""
+    assert refused(f"/ibc.core.{path}", {**fields, "pagination": BOTH}) == (UNKNOWN, ONE_OF)

@@ -130,11 +130,11 @@ class Channels(Tables):
     @answers(_QUERY + "PacketAcknowledgements")
     def query_acknowledgements(self, ctx: Context, request: Any) -> Any:
         self._known(ctx, request, _PARENTHESES)
-        return self.new(
-            CHANNEL_V1 + "QueryPacketAcknowledgementsResponse",
-            pagination=self.page_response(Page(b"", 0)),
-            height=self.own_height(ctx),
-        )
+        response = self.new(CHANNEL_V1 + "QueryPacketAcknowledgementsResponse", height=self.own_height(ctx))
+        if not request.packet_commitment_sequences:
+            # Those that are named come without a page.
+            response.pagination.CopyFrom(self.page_response(self.paged([], request)[1]))
+        return response
 
     @answers(_QUERY + "PacketAcknowledgement")
     def query_acknowledgement(self, ctx: Context, request: Any) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.errors import Status, StatusError
 from leasehold.devnet.app.module import answers
-from leasehold.devnet.app.pagination import Page
 from leasehold.devnet.modules.ibc.identifiers import check_queried
 from leasehold.devnet.modules.ibc.packets_v2 import PacketsV2
 from leasehold.devnet.modules.ibc.tables import CLIENT_V1, CONNECTION_V1, LOCALHOST_CLIENT
@@ -145,13 +144,13 @@ class Ibc(PacketsV2):
     @answers(_CLIENT + "ConsensusStates")
     def query_consensus_states(self, ctx: Context, request: Any) -> Any:
         check_queried("client", request.client_id)
-        empty = self.page_response(Page(b"", 0))
+        empty = self.page_response(self.paged([], request)[1])
         return self.new(CLIENT_V1 + "QueryConsensusStatesResponse", pagination=empty)
 
     @answers(_CLIENT + "ConsensusStateHeights")
     def query_consensus_heights(self, ctx: Context, request: Any) -> Any:
         check_queried("client", request.client_id)
-        empty = self.page_response(Page(b"", 0))
+        empty = self.page_response(self.paged([], request)[1])
         return self.new(CLIENT_V1 + "QueryConsensusStateHeightsResponse", pagination=empty)
 
     @answers(_CLIENT + "ConsensusState")

@@ -7,7 +7,6 @@ from typing import Any
 from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.errors import Status, StatusError
 from leasehold.devnet.app.module import answers
-from leasehold.devnet.app.pagination import Page
 from leasehold.devnet.modules.ibc.channels import Channels, checked_sequences, require_sequence
 from leasehold.devnet.modules.ibc.identifiers import check_queried
 
@@ -22,8 +21,8 @@ class SecondVersion(Channels):
 
     def _empty(self, ctx: Context, request: Any, name: str) -> Any:
         check_queried("client", request.client_id)
-        pagination = self.page_response(Page(b"", 0))
-        return self.new(CHANNEL_V2 + name, pagination=pagination, height=self.own_height(ctx))
+        _, result = self.paged([], request)
+        return self.new(CHANNEL_V2 + name, pagination=self.page_response(result), height=self.own_height(ctx))
 
     @answers(_CHANNEL + "NextSequenceSend")
     def query_next_send_v2(self, ctx: Context, request: Any) -> Any:
@@ -48,7 +47,10 @@ class SecondVersion(Channels):
 
     @answers(_CHANNEL + "PacketAcknowledgements")
     def query_acknowledgements_v2(self, ctx: Context, request: Any) -> Any:
-        return self._empty(ctx, request, "QueryPacketAcknowledgementsResponse")
+        response = self._empty(ctx, request, "QueryPacketAcknowledgementsResponse")
+        if request.packet_commitment_sequences:
+            response.ClearField("pagination")
+        return response
 
     @answers(_CHANNEL + "PacketReceipt")
     def query_receipt_v2(self, ctx: Context, request: Any) -> Any:
