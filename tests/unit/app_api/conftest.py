@@ -321,12 +321,12 @@ class Running:
 
     async def until(self, condition: Callable[[], Awaitable[bool]]) -> None:
         """Wait until something holds."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not await condition():  # noqa: ASYNC110 - what is waited for happens behind HTTP
                 await asyncio.sleep(0.05)
 
     async def warm(self) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await self.graph.settled()
 
 

@@ -11,25 +11,26 @@ from aiohttp import web
 from tests.unit.app_api.conftest import LEASE, LONG, OWNER, Running, World, opened, started
 from tests.unit.app_api.test_service import CACHED, FROM_MEMORY
 
+from leasehold.app_api.app import App
 from leasehold.app_api.resources import health
-from leasehold.app_api.upstreams import all as upstreams
-from leasehold.app_api.upstreams.transport import Manners
 
 # Values that only the configuration feeds have no upstream that could fail.
 UPSTREAM = frozenset(("chain", "data API", "data API and chain"))
 
 
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Upstreams that hang are given up soon."""
-    monkeypatch.setattr(upstreams, "CHAIN", Manners(seconds=0.3, at_once=256))
-    monkeypatch.setattr(upstreams, "SERVICE", Manners(seconds=0.3, at_once=64))
+def lose_patience(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give upstreams up soon, from now on: while they answered they had the usual time, however slow the machine is."""
+    links = app.upstreams
+    others = (links.data, links.lcd, links.swap, links.referral, links.payments, links.svm)
+    for transport in (*links.node.transports, *(one.transport for one in others)):
+        transport.manners = replace(transport.manners, seconds=0.3)
     monkeypatch.setattr(health, "PROBE_SECONDS", 0.3)
 
 
 @pytest.mark.parametrize("mode", ["500", "garbage", "hang"])
-@pytest.mark.usefixtures("impatient")
-async def test_whatever_fails_what_was_read_stays_and_grows_old(world: World, database: str, mode: str) -> None:
+async def test_whatever_fails_what_was_read_stays_and_grows_old(
+    world: World, database: str, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every cached route answers as before, whether upstreams refuse, lie or hang; ages and failures say so."""
     paths = [*CACHED, *FROM_MEMORY, "/api/governance/proposals"]
     async with started(world, database) as warm:
@@ -41,6 +42,8 @@ async def test_whatever_fails_what_was_read_stays_and_grows_old(world: World, da
         assert node.newest is not None
         node.newest = replace(node.newest, height=world.height + 1, seen=warm.app.clock.monotonic())
         world.mode = mode
+        if mode == "hang":
+            lose_patience(warm.app, monkeypatch)
         fed = [name for name, one in warm.graph.refreshers.items() if one.source in UPSTREAM]
         results = await asyncio.gather(*(warm.graph.run(warm.graph.refreshers[name]) for name in fed))
         assert not any(results), [name for name, good in zip(fed, results, strict=True) if good]

@@ -42,7 +42,7 @@ async def test_warm_up_is_ordered() -> None:
         Refresher("b", Work(log, "b"), ("a",)),
         Refresher("a", Work(log, "a", failures=2)),
     )
-    async with asyncio.timeout(10), graph.running():
+    async with asyncio.timeout(60), graph.running():
         await graph.settled()
     assert log == ["a", "b", "c"]
 
@@ -52,7 +52,7 @@ async def test_a_failure_stops_nobody_else() -> None:
     log: list[str] = []
     broken = Refresher("broken", Work(log, "broken", failures=2, error=KeyError("bug")))
     graph = graph_of(broken, Refresher("good", Work(log, "good")))
-    async with asyncio.timeout(10), graph.running():
+    async with asyncio.timeout(60), graph.running():
         await graph.settled()
         assert broken.failures == 0
     assert log[0] == "good"
@@ -67,7 +67,7 @@ async def test_blocks_and_changes_wake_what_follows_them() -> None:
         Refresher("assets", Work(log, "assets"), ("prices",)),
         Refresher("still", Work(log, "still"), ("prices",), follows=False),
     )
-    async with asyncio.timeout(10), graph.running():
+    async with asyncio.timeout(60), graph.running():
         await graph.settled()
         log.clear()
         graph.block()
@@ -79,7 +79,7 @@ async def test_blocks_and_changes_wake_what_follows_them() -> None:
 async def test_time_alone_wakes_too() -> None:
     """Without blocks or changes a refresher runs again after its seconds."""
     log: list[str] = []
-    async with asyncio.timeout(10), graph_of(Refresher("timed", Work(log, "timed"), every=0.02)).running():
+    async with asyncio.timeout(60), graph_of(Refresher("timed", Work(log, "timed"), every=0.02)).running():
         while len(log) < 3:  # noqa: ASYNC110 - the work under test keeps a log, no event
             await asyncio.sleep(0.01)
 

@@ -56,7 +56,7 @@ async def transport(upstream: Upstream) -> AsyncIterator[Transport]:
 
     async with aiohttp.ClientSession() as session:
         yield Transport(
-            "Swap", site.name, session, Manners(seconds=0.5, at_once=4), pause=no_pause, chance=random.Random(1)
+            "Swap", site.name, session, Manners(seconds=30, at_once=4), pause=no_pause, chance=random.Random(1)
         )
     await runner.cleanup()
 
@@ -105,6 +105,7 @@ async def test_a_hanging_upstream_is_given_up(upstream: Upstream, transport: Tra
         return web.Response()
 
     upstream.handler = hang
+    transport.manners = Manners(seconds=0.2)
     with pytest.raises(ServiceFailure, match="Swap: Request failed: error sending request: timed out"):
         await transport.ask("GET", "/")
 
