@@ -40,6 +40,19 @@ ABOUT = (
     "strings in plain notation; aggregates are renewed every five minutes or on the hour, accounts are read live. "
     "X-Block-Height and X-Block-Time say what an answer speaks for."
 )
+CONVENTIONS = (
+    "`period` is 3m (default), 6m, 12m or all; `from` (RFC 3339 with a zone, exclusive) gives rows changed since then, "
+    "and alone lifts the default period.",
+    "`format=csv` gives CSV with a header line; `export=true` streams everything as CSV, at most 100,000 rows, "
+    "whatever `period` and `from` say, two at a time (others wait, then 429).",
+    "`skip` and `limit` (default 10, at most 100, on /api/ls-loan-closing 10): larger limits are lowered.",
+    "`address` is a lower-case bech32 account of this chain; anything else is 400.",
+    "`protocol` is a name in any case; an unknown one is 404.",
+    'Errors are {"error", "message", "status"}: 400 names the parameter, 404 what is unknown, 429 has Retry-After in '
+    "seconds, 503 says that the index can't be read. A repeated parameter is 400, an unknown one is ignored.",
+    "An answer that may stay as it is has an ETag: send it back in If-None-Match and get 304. Warning: 110 says that "
+    "an answer is older than it should be.",
+)
 
 
 class DataApi:
@@ -55,7 +68,9 @@ class DataApi:
         lag = settings.data_api.ready_lag_seconds
         self.shelf = Shelf(self.index, self.snapshots, clock, metrics=self.metrics, poll=poll, lag_seconds=lag)
         self.exports = Exports(self.index)
-        self.registry = Registry(TITLE, version=version("leasehold"), dialect=DataDialect(), description=ABOUT)
+        self.registry = Registry(
+            TITLE, version=version("leasehold"), dialect=DataDialect(), description=ABOUT, conventions=CONVENTIONS
+        )
         desk = Desk(self.registry, self.index, self.shelf, self.exports, clock, settings)
         for module in (
             protocol, currency, metrics, treasury, liquidity, position, lease, market, pnl, wallet, txs, meta

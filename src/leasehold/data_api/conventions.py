@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from leasehold.core.clock import EPOCH, Clock, parse_rfc3339, to_datetime
+from leasehold.data_api.examples import ACCOUNT
 from leasehold.serving.parameters import Input
 
 CSV = "text/csv"
@@ -60,7 +61,9 @@ Export = Annotated[
 Skip = Annotated[int, msgspec.Meta(ge=0), Input(about="rows to leave out")]
 Limit = Annotated[int, msgspec.Meta(ge=0, le=100), Input(about="rows to give", clamp=True)]
 FewLimit = Annotated[int, msgspec.Meta(ge=0, le=10), Input(about="rows to give", clamp=True)]
-Address = Annotated[str, msgspec.Meta(max_length=128), Input(about="account, lower-case bech32 of this chain")]
+Address = Annotated[
+    str, msgspec.Meta(max_length=128), Input(about="account, lower-case bech32 of this chain", example=ACCOUNT)
+]
 Name = Annotated[str, msgspec.Meta(max_length=128)]
 ProtocolName = Annotated[Name | None, Input(about="name of a protocol", example="OSMOSIS-OSMOSIS-USDC_NOBLE")]
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 
 from leasehold.core.errors import InvalidInput
+from leasehold.data_api import examples
 from leasehold.data_api.conventions import Address, Limit, Skip, moment
 from leasehold.data_api.desk import Desk, queries
 from leasehold.data_api.index import Listing, Stated
@@ -42,6 +43,23 @@ class Tx(msgspec.Struct):
     timestamp: str
     rewards: str | None
     code: int
+
+
+EXAMPLE = {
+    "index": 0,
+    "from": examples.ACCOUNT,
+    "to": examples.CONTRACT,
+    "type": "/cosmwasm.wasm.v1.MsgExecuteContract",
+    "value": "CixjaGFpbjFxeXFzenFncHF5cXN6cWdwcXlxc3pxZ3BxeXFzenFncDgzNDR4Zg==",
+    "tx_hash": examples.HASH,
+    "block": 4711,
+    "fee_amount": "2500",
+    "fee_denom": "ulsh",
+    "memo": "",
+    "timestamp": examples.TIME,
+    "rewards": None,
+    "code": 0,
+}
 
 
 class TxsParams(msgspec.Struct, frozen=True):
@@ -135,4 +153,5 @@ def declare(desk: Desk) -> None:
         summary="Transactions of an account, newest first",
         tags=TAGS,
         response=list[Tx],
+        examples={"example": [EXAMPLE]},
     )

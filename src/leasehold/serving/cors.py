@@ -7,7 +7,8 @@ from collections.abc import Iterable
 Headers = list[tuple[bytes, bytes]]
 
 EXPOSED = (
-    b"Cache-Age, Cache-Status, Content-Disposition, ETag, Link, Retry-After, X-Block-Height, X-Block-Time, X-Request-Id"
+    b"Cache-Age, Cache-Status, Content-Disposition, ETag, Link, Retry-After, Warning, X-Block-Height, X-Block-Time, "
+    b"X-Export-Row-Limit, X-Request-Id, X-Row-Limit"
 )
 # A line of its own on every answer, whoever may call: what a cache must tell apart before it answers for us.
 _VARY = (b"vary", b"origin, access-control-request-method, access-control-request-headers")

@@ -148,7 +148,10 @@ class DataDialect:
     everywhere: tuple[int, ...] = (400, 405, 413, 415, 429, 500, 503)
 
     def body(self, problem: Problem) -> bytes:
-        return msgspec.json.encode(DataError(reason(problem.status), problem.message, problem.status))
+        # There is no member for the parameter that is meant, so the message names it.
+        named = not problem.field or problem.field in problem.message
+        message = problem.message if named else f"{problem.field}: {problem.message}"
+        return msgspec.json.encode(DataError(reason(problem.status), message, problem.status))
 
 
 def reason(status: int) -> str:

@@ -35,8 +35,9 @@ def document(registry: Registry, *, servers: Iterable[str] = (), hidden: bool = 
         },
         "tags": [{"name": tag} for tag in dict.fromkeys(tag for route in routes for tag in route.tags)],
     }
-    if registry.description:
-        made["info"]["description"] = registry.description
+    rules = "\n".join(f"- {sentence}" for sentence in registry.conventions)
+    if about := "\n\n".join(part for part in (registry.description, rules) if part):
+        made["info"]["description"] = about
     if urls := list(servers):
         made["servers"] = [{"url": url} for url in urls]
     return made

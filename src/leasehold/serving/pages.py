@@ -67,11 +67,18 @@ def text_index(registry: Registry, *, document_at: str) -> str:
     if registry.description:
         lines += [registry.description, ""]
     lines += [f"OpenAPI 3.1: {document_at}", ""]
+    if registry.conventions:
+        lines += ["## Conventions", "", *(f"- {sentence}" for sentence in registry.conventions), ""]
     for tag, routes in by_tag(registry).items():
         lines += [f"## {tag}", ""]
-        lines += [f"- {route.method} {_signature(route)}: {route.summary or route.name}" for route in routes]
+        lines += [f"- {route.method} {_signature(route)}: {_about(route)}" for route in routes]
         lines.append("")
     return "\n".join(lines)
+
+
+def _about(route: Route) -> str:
+    summary = route.summary or route.name
+    return f"{summary}. {route.description}" if route.description else summary
 
 
 def _signature(route: Route) -> str:

@@ -16,7 +16,7 @@ import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from urllib.parse import quote
 
 import msgspec
@@ -76,6 +76,8 @@ class Parameter:
     def _single(self, text: str) -> Any:
         if self.bare is str and self.input.parse is None:
             return text
+        if get_origin(self.bare) is Literal and self.input.parse is None:
+            return self._option(text)
         try:
             value = self.input.parse(text) if self.input.parse else _from_text(text, self.bare)
             if self.input.clamp and self.maximum is not None and value > self.maximum:
@@ -87,6 +89,13 @@ class Parameter:
             raise InvalidInput(error.message, field=self.name) from None
         except (ValueError, TypeError) as error:
             raise self._refusal(error) from None
+
+    def _option(self, text: str) -> Any:
+        options = {str(option): option for option in get_args(self.bare)}
+        if text not in options:
+            known = ", ".join(options)
+            raise InvalidInput(f"Invalid option {self.name} '{text[:64]}'. Valid options: {known}", field=self.name)
+        return options[text]
 
     def check(self, value: Any) -> None:
         """InvalidInput, naming the parameter, where a value is not of its type."""

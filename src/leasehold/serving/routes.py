@@ -177,8 +177,12 @@ class Route:
 class Registry:
     """The routes of one API, in order of declaration."""
 
-    def __init__(self, title: str, *, version: str, dialect: Dialect, description: str = "") -> None:
+    def __init__(
+        self, title: str, *, version: str, dialect: Dialect, description: str = "", conventions: tuple[str, ...] = ()
+    ) -> None:
+        """`conventions` are sentences about all routes, for readers of the description."""
         self.title = title
+        self.conventions = conventions
         self.version = version
         self.dialect = dialect
         self.description = description

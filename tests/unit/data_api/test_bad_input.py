@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote
 
 import pytest
@@ -88,6 +89,10 @@ def test_refused(client: Client, history: History, target: str) -> None:
     assert answer.status == 400
     assert set(answer.json) == {"error", "message", "status"}
     assert (answer.json["error"], answer.json["status"]) == ("Bad Request", 400)
+    last = target.partition("?")[2].rpartition("&")[2].partition("=")[0] or "address"
+    # What is missing there is the other parameter.
+    meant = "to" if target.endswith("positions_ids") else last
+    assert re.search(rf"\b{meant}\b", answer.json["message"])
 
 
 def test_upper_case_addresses_are_refused(client: Client, history: History) -> None:

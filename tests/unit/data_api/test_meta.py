@@ -46,7 +46,7 @@ def test_every_json_answer_has_an_example_that_fits(client: Client) -> None:
 
 
 def test_overviews_name_every_route(client: Client) -> None:
-    """The page and the text list all public routes; the page can search, try and copy."""
+    """Page and text list all public routes; the page can search, try and copy, the text tells the conventions."""
     page, text = client.get("/"), client.get("/llms.txt")
     assert page.headers["content-type"].startswith("text/html")
     assert text.headers["content-type"].startswith("text/plain")
@@ -55,6 +55,9 @@ def test_overviews_name_every_route(client: Client) -> None:
         assert path in text.body.decode()
     for word in ("Search", "Try it", "Copy as curl"):
         assert word in page.body.decode()
+    for word in ("`period`", "`from`", "`export=true`", "`limit`", "Retry-After", "If-None-Match"):
+        assert word in text.body.decode()
+        assert word in client.json("/openapi.json")["info"]["description"]
 
 
 def test_blocks(client: Client, history: History) -> None:

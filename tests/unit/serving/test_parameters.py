@@ -134,3 +134,13 @@ def test_a_canonical_query_reads_back(skip: int, period: str, export: bool, ids:
     query = canonical_query(PARAMETERS, made)
     assert ("skip" in query) == (skip != 0)
     assert reading(query) == made
+
+
+def test_options_are_named() -> None:
+    """Who gives a word that is none of the options reads which there are, and no more than a line of the word."""
+    with pytest.raises(InvalidInput) as refused:
+        reading("address=a&period=1w")
+    assert refused.value.message == "Invalid option period '1w'. Valid options: 3m, all"
+    with pytest.raises(InvalidInput) as long:
+        reading("address=a&period=" + "x" * 5000)
+    assert len(long.value.message) < 150
