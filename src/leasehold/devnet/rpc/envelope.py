@@ -46,6 +46,7 @@ _one: msgspec.json.Decoder[_Wire | None] = msgspec.json.Decoder(_Wire | None)
 _many: msgspec.json.Decoder[list[_Wire | None]] = msgspec.json.Decoder(list[_Wire | None])
 _object_of: msgspec.json.Decoder[dict[str, msgspec.Raw]] = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _objects: msgspec.json.Decoder[list[dict[str, msgspec.Raw]]] = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
+_NULL = msgspec.Raw(b"null")
 _MEMBERS = frozenset(("jsonrpc", "id", "method", "params"))
 _OTHER_CASE = re.compile(rb'"(?!(?:jsonrpc|id|method|params)")(?i:jsonrpc|id|method|params)"\s*:')
 
@@ -105,12 +106,12 @@ def read_frame(frame: bytes) -> Request:
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
-    if _OTHER_CASE.search(body):
-        body = _lowered(body)
     try:
         # Raw members are taken as they are: where there are escapes, their syntax is still to be looked at.
         if b"\\" not in body:
-            return decoder.decode(body)
+            found = decoder.decode(body)
+            if _has_all(found) or not _OTHER_CASE.search(body):
+                return found
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # Go looks at the syntax of the whole before it minds any type.
         pass
@@ -119,16 +120,27 @@ def _decoded(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
     except gojson.SyntaxFailure as error:
         raise Unparsable(str(error)) from None
     try:
-        # Go replaces what is no UTF-8 and takes the rest.
-        return decoder.decode(body.decode(errors="replace").encode())
+        # Go replaces what is no UTF-8 and takes the rest, and it takes the names of members in any case.
+        return decoder.decode(_lowered(body.decode(errors="replace").encode()))
     except msgspec.ValidationError:
         raise
     except (msgspec.DecodeError, RecursionError):
         raise Unparsable("exceeded max depth") from None
 
 
+def _has_all(found: Any) -> bool:
+    """Whether nothing is missing that could be there under a name in another case."""
+    return all(map(_is_whole, found)) if isinstance(found, list) else _is_whole(found)
+
+
+def _is_whole(wire: _Wire | None) -> bool:
+    return wire is not None and bool(wire.params) and wire.id != _NULL and wire.method != _NULL
+
+
 def _lowered(body: bytes) -> bytes:
-    """The same with the names of a request's members in lower case: Go takes them in any."""
+    """The same with the names of a request's members in lower case."""
+    if not _OTHER_CASE.search(body):
+        return body
     try:
         if body.lstrip(b" \t\r\n")[:1] == b"[":
             return b"[" + b",".join(map(_object, _objects.decode(body))) + b"]"
