@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+from hashlib import sha256
 from typing import Any
 
 from leasehold.devnet.state.gas import OutOfGas
@@ -38,6 +39,21 @@ _LOOPS = ("cpu_loop", "storage_loop", "memory_loop", "message_loop", "allocate_l
 _HACKATOM = ("release", *_LOOPS, "user_errors_in_api_calls")
 _CYBERPUNK = ("argon2", *_LOOPS, "unreachable", "mirror_env", "debug")
 _QUESTIONS = ("verifier", "other_balance", "recurse", "get_int")
+# Members of the questions, by type and name; those of messages are not looked at.
+_FIELDS: dict[tuple[str, str], tuple[str, ...]] = {
+    ("hackatom::msg::QueryMsg", "verifier"): (),
+    ("hackatom::msg::QueryMsg", "other_balance"): ("address",),
+    ("hackatom::msg::QueryMsg", "recurse"): ("depth", "work"),
+    ("hackatom::msg::QueryMsg", "get_int"): (),
+    ("reflect::msg::QueryMsg", "owner"): (),
+    ("reflect::msg::QueryMsg", "capitalized"): ("text",),
+    ("reflect::msg::QueryMsg", "chain"): ("request",),
+    ("reflect::msg::QueryMsg", "raw"): ("contract", "key"),
+    ("reflect::msg::QueryMsg", "sub_msg_result"): ("id",),
+}
+# Rounds of hashing that are more than a question may cost.
+_ROUNDS = 4_500_000
+_THRESHOLD = 0x20
 _UNREACHABLE = "Error calling the VM: Error executing Wasm: Wasmer runtime error: RuntimeError: unreachable"
 
 
@@ -50,11 +66,39 @@ def stand_in(code: bytes) -> Contract:
 
 
 def _variant(msg: bytes, kind: str, known: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
-    name, body = next(iter(json.loads(msg).items()))
-    if name not in known:
-        listed = ", ".join(f"`{variant}`" for variant in known)
-        raise ContractError(f"Error parsing into type {kind}: unknown variant `{name}`, expected one of {listed}")
+    """The one of several messages that a text is, and what it says; faults are told as the programs' reader does."""
+    document = json.loads(msg)
+    fault = ""
+    if not isinstance(document, (dict, str)):
+        fault = "Expected to parse either a `true`, `false`, or a `null`."
+    elif not document and not isinstance(document, str):
+        fault = "Invalid type"
+    else:
+        name = document if isinstance(document, str) else next(iter(document))
+        body = None if isinstance(document, str) else document[name]
+        if name not in known:
+            fault = f"unknown variant `{name}`, expected one of " + ", ".join(f"`{variant}`" for variant in known)
+        elif not isinstance(body, dict):
+            fault = "Invalid type"
+        else:
+            fault = _fields_fault(body, _FIELDS.get((kind, name)))
+    if fault:
+        raise ContractError(f"Error parsing into type {kind}: {fault}")
+    assert isinstance(body, dict)
     return name, body
+
+
+def _fields_fault(body: dict[str, Any], fields: tuple[str, ...] | None) -> str:
+    """A member too many, or the first one that is missing; None are not looked at."""
+    if fields is None:
+        return ""
+    strange = next((key for key in body if key not in fields), None)
+    if strange is not None:
+        listed = " or ".join(f"`{field}`" for field in fields)
+        expected = f"expected {'one of ' if len(fields) > 2 else ''}{listed}" if fields else "there are no fields"
+        return f"unknown field `{strange}`, {expected}"
+    missing = next((field for field in fields if field not in body), None)
+    return f"missing field `{missing}`" if missing is not None else ""
 
 
 def _encoded(value: Any) -> bytes:
@@ -119,8 +163,14 @@ class Hackatom(_Silent):
             coins = deps.querier.balances(body["address"])
             return _encoded({"amount": [{"denom": coin.denom, "amount": str(coin.amount)} for coin in coins]})
         if name == "recurse":
-            raise OutOfGas("wasm contract", _QUERY_GAS, _QUERY_GAS + 1)
-        return _encoded(61440)
+            if (body["depth"] + 1) * body["work"] > _ROUNDS:
+                raise OutOfGas("wasm contract", _QUERY_GAS, _QUERY_GAS + 1)
+            # Every level hashes the same address as often, so that the deepest one's answer is any one's.
+            hashed = env.contract.encode()
+            for _ in range(body["work"]):
+                hashed = sha256(hashed).digest()
+            return _encoded({"hashed": base64.b64encode(hashed).decode()})
+        return _encoded({"int": int.from_bytes(_RELEASE_DATA, "big")})
 
 
 class Reflect(_Silent):
@@ -159,6 +209,8 @@ class Reflect(_Silent):
             return deps.storage.get(_CONFIG) or b"{}"
         if name == "sub_msg_result":
             return deps.storage.get(_REPLIES + int(body["id"]).to_bytes(8, "big")) or b"null"
+        if name == "chain" and (answer := _asked(deps, body["request"])) is not None:
+            return _encoded({"data": base64.b64encode(answer).decode()})
         text = "Querier system error: Unsupported query type: unknown nolus query type"
         raise ContractError(f"Generic error: {text}")
 
@@ -167,7 +219,7 @@ class Queue(_Silent):
     """Numbers under keys that count up from one."""
 
     def execute(self, deps: Deps, env: Env, info: Info, msg: bytes) -> Response:
-        name, body = _variant(msg, "queue::contract::ExecuteMsg", ("enqueue", "dequeue"))
+        name, body = _variant(msg, "queue::msg::ExecuteMsg", ("enqueue", "dequeue"))
         if name == "enqueue":
             last = next(deps.storage.iterate(reverse=True), None)
             number = int.from_bytes(last[0], "big") + 1 if last else 0
@@ -180,9 +232,22 @@ class Queue(_Silent):
         return Response(data=first[1])
 
     def query(self, deps: Deps, env: Env, msg: bytes) -> bytes:
-        name, _ = _variant(msg, "queue::contract::QueryMsg", ("count", "sum", "reducer", "list"))
-        values = [json.loads(value)["value"] for _, value in deps.storage.iterate()]
-        return _encoded({"count": len(values)} if name == "count" else {"sum": sum(values)})
+        known = ("count", "sum", "reducer", "list", "open_iterators")
+        name, _ = _variant(msg, "queue::msg::QueryMsg", known)
+        entries = [(int.from_bytes(key, "big"), json.loads(value)["value"]) for key, value in deps.storage.iterate()]
+        numbers, values = [number for number, _ in entries], [value for _, value in entries]
+        answers: dict[str, dict[str, Any]] = {
+            "count": {"count": len(values)},
+            "sum": {"sum": sum(values)},
+            "reducer": {"counters": [[value, sum(v for v in values if v > value)] for value in values]},
+            "list": {
+                "empty": [],
+                "early": [number for number in numbers if number < _THRESHOLD],
+                "late": [number for number in numbers if number >= _THRESHOLD],
+            },
+            "open_iterators": {},
+        }
+        return _encoded(answers[name])
 
 
 class Cyberpunk(_Silent):
@@ -195,6 +260,28 @@ class Cyberpunk(_Silent):
         if name in _LOOPS:
             raise ContractTrap("panicked at 'This page intentionally faulted', src/contract.rs:99:5")
         return Response()
+
+    def query(self, deps: Deps, env: Env, msg: bytes) -> bytes:
+        name, _ = _variant(msg, "cyberpunk::msg::QueryMsg", ("mirror_env", "denoms", "denom"))
+        if name != "mirror_env":
+            raise ContractError("Generic error: Querier system error: Unsupported query type: denoms are not told here")
+        block = {"height": env.height, "time": str(env.time_ns), "chain_id": env.chain_id}
+        return _encoded({"block": block, "transaction": None, "contract": {"address": env.contract}})
+
+
+def _asked(deps: Deps, request: dict[str, Any]) -> bytes | None:
+    """The chain's own answer to a question that a contract passes on; None where it has none."""
+    bank, wasm = request.get("bank", {}), request.get("wasm", {})
+    if "balance" in bank:
+        asked = bank["balance"]
+        amount = deps.querier.balance(asked["address"], asked["denom"])
+        return _encoded({"amount": {"denom": asked["denom"], "amount": str(amount)}})
+    if "all_balances" in bank:
+        coins = deps.querier.balances(bank["all_balances"]["address"])
+        return _encoded({"amount": [{"denom": coin.denom, "amount": str(coin.amount)} for coin in coins]})
+    if "smart" in wasm:
+        return deps.querier.smart(wasm["smart"]["contract_addr"], base64.b64decode(wasm["smart"]["msg"]))
+    return None
 
 
 def _message(document: dict[str, Any]) -> Message:
