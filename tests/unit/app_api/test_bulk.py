@@ -23,6 +23,7 @@ class Node:
     """A node that answers every question with the next of some answers, and what it was asked."""
 
     url = "http://node"
+    batch_limit = 3
 
     def __init__(self, *answers: bytes | None) -> None:
         self.answers = list(answers)
@@ -35,6 +36,7 @@ class Node:
         await asyncio.sleep(0)
         if not self.answers:
             raise NodeUnreachable("gone", upstream=self.url)
+        assert len(calls) <= self.batch_limit
         self.calls += [params for _, params in calls]
         return [self.answers.pop(0) for _ in calls]
 

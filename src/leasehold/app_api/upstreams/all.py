@@ -27,7 +27,7 @@ from leasehold.core.settings import Settings
 
 CHAIN = Manners(seconds=10.0, at_once=256)
 SERVICE = Manners(seconds=15.0, at_once=64)
-BATCHES_AT_ONCE = 16
+BATCHES_AT_ONCE = 8
 OFF = "off"
 
 

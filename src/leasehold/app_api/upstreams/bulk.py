@@ -5,6 +5,7 @@ It only spares calls. What it can't answer, for whatever reason, the LCD is aske
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
@@ -61,7 +62,11 @@ class Bulk:
         ]
 
         async def answers(node: RpcNode) -> list[bytes | None]:
-            return [_value(node, raw) for raw in await node.batch(calls)]
+            # As many at once as there are connections, in the order of asking: who asked first is answered first.
+            size = node.batch_limit
+            parts = [calls[start : start + size] for start in range(0, len(calls), size)]
+            found = await asyncio.gather(*(node.batch(part) for part in parts))
+            return [_value(node, raw) for raws in found for raw in raws]
 
         try:
             found = await self._nodes.ask(answers)

@@ -31,7 +31,8 @@ from leasehold.core.settings import Settings
 from leasehold.serving.application import Application
 from leasehold.serving.service import Running, serving
 
-SMALL_BATCH = 3
+# Calls a batch may have, as with the development chain; and with a node that is troubled.
+LARGEST_BATCH, SMALL_BATCH = 20, 3
 LEASER = CONTRACTS[LONG]["leaser"]
 
 
@@ -155,8 +156,9 @@ class MovingWorld(World):
         self.queries += queries
         if queries and self.trouble == "nothing":
             return web.Response(status=502, text="")
-        if queries > SMALL_BATCH and self.trouble == "small batches":
-            text = f"batch request exceeds maximum ({SMALL_BATCH}) allowed number of requests"
+        limit = SMALL_BATCH if self.trouble == "small batches" else LARGEST_BATCH
+        if len(listed) > limit:
+            text = f"batch request exceeds maximum ({limit}) allowed number of requests"
             return web.json_response({"id": -1, "error": {"code": -32600, "message": "Invalid Request", "data": text}})
         answers = [self._call(call) for call in listed]
         return web.json_response(answers if isinstance(calls, list) else answers[0])
@@ -242,12 +244,12 @@ class Served:
 
     async def warm(self) -> None:
         """Wait until everything was refreshed once."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await self.graph.settled()
 
     async def published(self, height: int) -> None:
         """Wait until a block's pushes are out."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while self.live.pump._published < height:  # noqa: ASYNC110 - the pump hears of blocks over HTTP
                 await asyncio.sleep(0.002)
 
@@ -316,7 +318,7 @@ class Talk:
 
     async def hear_any(self, *kinds: str) -> dict[str, Any]:
         """The next message of one of some types."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while True:
                 message: dict[str, Any] = json.loads(await self.socket.receive_str())
                 SAID.validate(message)
