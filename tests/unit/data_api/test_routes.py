@@ -183,7 +183,7 @@ def test_windows_and_pages(client: Client, values: dict[str, str], path: str) ->
 )  # fmt: skip
 def test_every_answer_links_to_the_description(client: Client, method: str, target: str, status: int) -> None:
     """Errors, other methods, heads and CSV too: `Link` names the description and the overview."""
-    connection = http.client.HTTPConnection(client.host, client.port, timeout=10)
+    connection = http.client.HTTPConnection(client.host, client.port, timeout=60)
     connection.request(method, target)
     answer = connection.getresponse()
     body = answer.read()
@@ -202,7 +202,7 @@ def test_every_answer_links_to_the_description(client: Client, method: str, targ
 
 def test_requests_that_are_none_get_a_link_too(client: Client) -> None:
     """What can't be parsed at all is told 400 with the envelope and the link."""
-    with socket.create_connection((client.host, client.port), timeout=10) as connection:
+    with socket.create_connection((client.host, client.port), timeout=60) as connection:
         connection.sendall(b"NONSENSE\r\n\r\n")
         answer = b""
         while chunk := connection.recv(65536):
@@ -242,7 +242,7 @@ def test_many_different_questions_do_not_fill_the_memory(client: Client) -> None
 def test_a_half_read_export_leaves_nothing_behind(client: Client) -> None:
     """Clients that go away in the middle give their slots back: later exports run at once."""
     for _ in range(6):
-        connection = http.client.HTTPConnection(client.host, client.port, timeout=10)
+        connection = http.client.HTTPConnection(client.host, client.port, timeout=60)
         connection.request("GET", "/api/interest-repayments?export=true")
         response = connection.getresponse()
         assert response.status == 200

@@ -47,7 +47,7 @@ async def _heights(follower: Follower, position: Position, until: int) -> tuple[
 async def test_backfill_delivers_every_height_once_in_full_batches() -> None:
     """Far from the head the batches are full, and no height is missing or doubled."""
     async with _following(StaticFeed(chain([Content() for _ in range(100)]))) as (follower, _):
-        seen, sizes = await asyncio.wait_for(_heights(follower, Position(), 100), 10)
+        seen, sizes = await asyncio.wait_for(_heights(follower, Position(), 100), 60)
     assert seen == list(range(1, 101))
     assert max(sizes) == 20
 
@@ -57,7 +57,7 @@ async def test_resuming_starts_right_after_the_position() -> None:
     blocks = chain([Content() for _ in range(50)])
     async with _following(StaticFeed(blocks)) as (follower, _):
         position = Position(40, bytes.fromhex(blocks[39].hash), "static-1")
-        seen, _ = await asyncio.wait_for(_heights(follower, position, 50), 10)
+        seen, _ = await asyncio.wait_for(_heights(follower, position, 50), 60)
     assert seen == list(range(41, 51))
 
 
@@ -67,7 +67,7 @@ async def test_faulty_node_costs_time_but_no_height() -> None:
     feed = StaticFeed(chain([Content() for _ in range(60)]))
     feed.fault = lambda: randomness.choice(["drop", "garbage", "error", None, None, None])
     async with _following(feed) as (follower, _):
-        seen, _ = await asyncio.wait_for(_heights(follower, Position(), 60), 20)
+        seen, _ = await asyncio.wait_for(_heights(follower, Position(), 60), 60)
     assert seen == list(range(1, 61))
     assert follower.retries > 0
 
@@ -81,7 +81,7 @@ async def test_results_that_are_late_are_waited_for() -> None:
         await asyncio.sleep(0.1)
         assert not reading.done()
         feed.results_lag = 0
-        seen, _ = await asyncio.wait_for(reading, 5)
+        seen, _ = await asyncio.wait_for(reading, 60)
     assert seen == [1, 2, 3, 4, 5]
 
 
@@ -98,7 +98,7 @@ async def test_hints_wake_the_follower_and_doubled_or_lost_ones_do_no_harm() -> 
                 await feed.drop_sockets()
             await feed.grow(latest)
             await asyncio.sleep(0.002)
-        seen, _ = await asyncio.wait_for(reading, 5)
+        seen, _ = await asyncio.wait_for(reading, 60)
         hints.cancel()
         await asyncio.gather(hints, return_exceptions=True)
     assert seen == list(range(1, 31))
@@ -130,7 +130,7 @@ async def test_pruned_history_is_raised_with_the_first_height() -> None:
     feed.earliest = 11
     async with _following(feed) as (follower, _):
         with pytest.raises(PrunedHistory) as caught:
-            await asyncio.wait_for(_heights(follower, Position(), 30), 5)
+            await asyncio.wait_for(_heights(follower, Position(), 30), 60)
     assert caught.value.first_available == 11
 
 
@@ -143,5 +143,5 @@ async def test_another_chain_or_history_is_refused() -> None:
         with pytest.raises(ChainMismatch):
             await follower.verify(Position(5, bytes.fromhex(blocks[4].hash), "other-1"))
         with pytest.raises(ChainMismatch):
-            await asyncio.wait_for(_heights(follower, Position(5, b"\x01" * 32, "static-1"), 10), 5)
+            await asyncio.wait_for(_heights(follower, Position(5, b"\x01" * 32, "static-1"), 10), 60)
         await follower.verify(Position(5, bytes.fromhex(blocks[4].hash), "static-1"))

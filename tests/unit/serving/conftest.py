@@ -118,7 +118,7 @@ class Wire:
     """A connection that sends exactly the bytes it is given."""
 
     def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
         self.buffer = b""
 
     def send(self, data: bytes) -> None:
@@ -202,14 +202,14 @@ class Server:
 
     def start(self) -> Running:
         self._thread.start()
-        assert self._ready.wait(10)
+        assert self._ready.wait(60)
         return self.running
 
     def stop(self) -> None:
         if not self._thread.is_alive():
             return
         self.loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
+        self._thread.join(60)
         assert not self._thread.is_alive()
         assert not self.faults
 

@@ -37,6 +37,7 @@ api = Registry("Child", version="1", dialect=DataDialect())
 
 @api.get("/slow")
 async def slow(request: PlainRequest) -> str:
+    print("asked", flush=True)
     await asyncio.sleep(0.5)
     return "done"
 
@@ -65,17 +66,17 @@ def test_a_process_starts_small_and_stops_clean(number: int) -> None:
         answers: list[bytes] = []
 
         def ask() -> None:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/slow", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/slow", timeout=60) as answer:
                 answers.append(answer.read())
 
         asking = threading.Thread(target=ask)
         asking.start()
-        time.sleep(0.2)
+        assert process.stdout.readline() == "asked\n"
         os.kill(process.pid, number)
-        asking.join(10)
+        asking.join(60)
         assert answers == [b'"done"']
         assert process.stdout.read() == "stopped\n"
-        assert process.wait(10) == 0
+        assert process.wait(60) == 0
 
 
 async def test_a_taken_port_is_named(application: Application) -> None:

@@ -131,7 +131,7 @@ KINDS: list[Callable[[random.Random], bytes]] = [
 def strike(port: int, data: bytes) -> list[int]:
     """Send, say that nothing more comes, and read all statuses until the server closes."""
     received = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         try:
             connection.sendall(data)
             connection.shutdown(socket.SHUT_WR)

@@ -48,7 +48,7 @@ async def connected() -> AsyncIterator[grpc.aio.Channel]:
 
 async def refusal(channel: grpc.aio.Channel, path: str, data: bytes = b"", **options: Any) -> grpc.aio.AioRpcError:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await channel.unary_unary(path)(data, timeout=5, **options)
+        await channel.unary_unary(path)(data, timeout=60, **options)
     return caught.value
 
 
@@ -56,7 +56,7 @@ async def test_an_answer_has_the_height_in_its_first_metadata() -> None:
     """Latest without metadata, the asked height with it; two values cancel each other."""
     async with connected() as channel:
         for metadata, height in ((), BLOCKS), (((HEIGHT, "2"),), 2), (((HEIGHT, "1"), (HEIGHT, "2")), BLOCKS):
-            call = channel.unary_unary(PARAMS)(b"", metadata=metadata, timeout=5)
+            call = channel.unary_unary(PARAMS)(b"", metadata=metadata, timeout=60)
             await call
             assert list(await call.initial_metadata()) == [(HEIGHT, str(height))]
 
@@ -120,7 +120,7 @@ async def test_random_bytes_crash_no_method(data: bytes) -> None:
     async with connected() as channel:
         for path in paths[:: len(paths) // 12]:
             try:
-                await channel.unary_unary(path)(data, timeout=5)
+                await channel.unary_unary(path)(data, timeout=60)
             except grpc.aio.AioRpcError as error:
                 text = error.details() or ""
                 if not text or text.startswith("Unexpected"):
@@ -135,7 +135,7 @@ async def test_tls_with_a_certificate_of_ones_own(tmp_path: Path) -> None:
     try:
         trust = grpc.ssl_channel_credentials(public.read_bytes())
         async with grpc.aio.secure_channel(f"127.0.0.1:{running.port}", trust) as channel:
-            assert await channel.unary_unary(PARAMS)(b"", timeout=5)
+            assert await channel.unary_unary(PARAMS)(b"", timeout=60)
         async with grpc.aio.insecure_channel(f"127.0.0.1:{running.port}") as channel:
             error = await refusal(channel, PARAMS)
             assert error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
@@ -157,7 +157,7 @@ async def reflected(channel: grpc.aio.Channel, version: str, **request: Any) -> 
         f"/{version}.ServerReflection/ServerReflectionInfo",
         request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
         response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
-    )(timeout=5)
+    )(timeout=60)
     await call.write(reflection_pb2.ServerReflectionRequest(**request))
     await call.done_writing()
     answer = await call.read()
@@ -242,10 +242,10 @@ async def test_health_is_serving() -> None:
             request_serializer=health_pb2.HealthCheckRequest.SerializeToString,
             response_deserializer=health_pb2.HealthCheckResponse.FromString,
         )
-        answer = await check(health_pb2.HealthCheckRequest(), timeout=5)
+        answer = await check(health_pb2.HealthCheckRequest(), timeout=60)
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await check(health_pb2.HealthCheckRequest(service="nope"), timeout=5)
+            await check(health_pb2.HealthCheckRequest(service="nope"), timeout=60)
         assert caught.value.code() is grpc.StatusCode.NOT_FOUND
 
 
