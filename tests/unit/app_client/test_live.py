@@ -49,7 +49,7 @@ class Scripted:
         return socket
 
     async def connected(self) -> web.WebSocketResponse:
-        return await asyncio.wait_for(self.sockets.get(), 10)
+        return await asyncio.wait_for(self.sockets.get(), 60)
 
 
 @asynccontextmanager
@@ -78,7 +78,7 @@ async def scripted() -> AsyncIterator[tuple[Scripted, LiveClient, list[float]]]:
 
 
 async def until(condition: Any) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - what is waited for crosses a socket
             await asyncio.sleep(0.005)
 
@@ -162,6 +162,6 @@ async def test_what_it_does_not_know_does_no_harm(said: str) -> None:
         socket = await service.connected()
         await socket.send_str(said)
         await socket.send_json({"type": "price_update", "prices": {}, "seq": 3})
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             assert (await anext(aiter(feed)))["seq"] == 3
     assert client.connects == 1

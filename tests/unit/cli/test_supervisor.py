@@ -51,7 +51,7 @@ class Stack:
         await asyncio.gather(self.task, return_exceptions=True)
 
     async def until(self, condition: Callable[[list[str]], bool]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not condition(self.lines):
                 self._news.clear()
                 waiting = asyncio.create_task(self._news.wait())
@@ -157,7 +157,7 @@ async def test_a_second_request_does_not_wait(tmp_path: Path) -> None:
         await stack.until(up)
         stack.supervisor.request_stop()
         stack.supervisor.request_stop()
-        await asyncio.wait_for(stack.task, 10)
+        await asyncio.wait_for(stack.task, 60)
 
 
 async def test_a_stop_while_starting_is_obeyed(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ async def test_a_wrong_setting_ends_the_stack(tmp_path: Path, code: int) -> None
     wrong = fake("wrong", f"import sys; print('leasehold: no such thing', file=sys.stderr); sys.exit({code})")
     stack = Stack(tmp_path, fake("first", READY + "time.sleep(60)"), wrong)
     with pytest.raises(Hopeless, match="wrong: leasehold: no such thing") as ended:
-        await asyncio.wait_for(stack.supervisor.run(), 20)
+        await asyncio.wait_for(stack.supervisor.run(), 60)
     assert ended.value.exit_code == code
 
 
@@ -194,7 +194,7 @@ async def test_a_signal_stops_the_stack(tmp_path: Path) -> None:
         await stack.until(up)
         process = stack.process()
         os.kill(os.getpid(), signal.SIGTERM)
-        await asyncio.wait_for(stack.task, 10)
+        await asyncio.wait_for(stack.task, 60)
     assert not alive(process)
 
 

@@ -317,7 +317,7 @@ async def test_snapshots_outlive_the_database(postgres: EmbeddedServer) -> None:
         settings = Settings(database=Database(url=url, pool_size=3), limits=Limits(exempt=("127.0.0.0/8",)))
         app = application(settings, ManualClock(1_800_000_000 * 10**9), poll=0.05)
         async with serving(app) as running, aiohttp.ClientSession(running.url) as session:
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while app.snapshots.get("/api/prices") is None:  # noqa: ASYNC110 - there is no event for it
                     await asyncio.sleep(0.02)
             with psycopg.connect(postgres.url(database="postgres", owner=True), autocommit=True) as owner:

@@ -130,7 +130,7 @@ async def test_pruned_history_is_raised_with_the_first_height() -> None:
     feed.earliest = 11
     async with _following(feed) as (follower, _):
         with pytest.raises(PrunedHistory) as caught:
-            await asyncio.wait_for(_heights(follower, Position(), 30), 60)
+            await asyncio.wait_for(_heights(follower, Position(), 60), 60)
     assert caught.value.first_available == 11
 
 
@@ -143,5 +143,5 @@ async def test_another_chain_or_history_is_refused() -> None:
         with pytest.raises(ChainMismatch):
             await follower.verify(Position(5, bytes.fromhex(blocks[4].hash), "other-1"))
         with pytest.raises(ChainMismatch):
-            await asyncio.wait_for(_heights(follower, Position(5, b"\x01" * 32, "static-1"), 10), 60)
+            await asyncio.wait_for(_heights(follower, Position(5, b"\x01" * 32, "static-1"), 60), 60)
         await follower.verify(Position(5, bytes.fromhex(blocks[4].hash), "static-1"))

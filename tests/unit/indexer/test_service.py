@@ -63,7 +63,7 @@ async def test_a_fresh_database_is_migrated_indexed_and_reported(database: str, 
         async with session.get(f"{url}/metrics") as response:
             assert "leasehold_index_height 60.0" in await response.text()
         stop.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await running
     await _quarantine_is_listed(database, scenario)
     await _raw_data_can_go(database, settings, scenario)

@@ -40,7 +40,7 @@ async def test_a_failing_step_is_taken_again_later(clock: ManualClock) -> None:
         return taken < 4
 
     task = asyncio.create_task(Steps(metrics, clock, pause=0.01).keep("rewards", step))
-    await asyncio.wait_for(enough.wait(), 20)
+    await asyncio.wait_for(enough.wait(), 60)
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task
@@ -63,7 +63,7 @@ async def test_the_ledgers_move_by_themselves(database: str, index: IndexRows) -
             assert response.status == 201
         await index.opened(lease(1), OWNER)
         total = 0
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not total:
                 await asyncio.sleep(0.05)
                 async with session.get(f"{base}/referrers/{REFERRER}/rewards") as response:

@@ -163,7 +163,7 @@ async def test_every_event_is_seen_once_and_in_order(
         last = world.seal()
         for one in replicas:
             await one.published(last)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not all(_caught_up(truth, *one) for one in seen):  # noqa: ASYNC110 - frames are on their way
                 await asyncio.sleep(0.02)
         for feed in feeds:

@@ -66,7 +66,7 @@ async def process(base: str, database: str, hash_seed: int) -> AsyncIterator[str
             yield (await started.stdout.readline()).decode().strip()
     finally:
         started.stdin.close()
-        await asyncio.wait_for(started.wait(), 30)
+        await asyncio.wait_for(started.wait(), 60)
 
 
 async def follow(session: aiohttp.ClientSession, url: str, into: list[dict[str, Any]], ready: asyncio.Event) -> None:

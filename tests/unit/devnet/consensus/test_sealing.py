@@ -27,7 +27,7 @@ async def reached(node: Node, height: int) -> None:
     arrived = asyncio.Event()
     node.add_listener(lambda sealed: arrived.set() if sealed.height >= height else None)
     if node.height < height:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await arrived.wait()
 
 

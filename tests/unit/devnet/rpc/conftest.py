@@ -48,7 +48,7 @@ class Client:
             lines = [f"{method} {path} HTTP/1.1", "Host: node", f"Content-Length: {len(body)}"]
             lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
             writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + body)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 return await read_reply(reader, has_body=method != "HEAD")
         finally:
             writer.close()
