@@ -14,6 +14,7 @@ _SENT = re.compile(
     r"((?:HTTP|API error:) \d{3}(?: [A-Z][A-Za-z-]*)+|Malformed Skip \w+ response)(?: - |: ).*$", re.DOTALL
 )
 _HOLE = "\0"
+_COMPARED = frozenset(("allow", "cache-control", "cache-status", "content-type", "vary"))
 # The member that a recorded refusal in plain text is about.
 _NAMED = re.compile(r"Failed to deserialize [^:]*: (?:(\w+): |(?:missing|duplicate) field `(\w+)`)")
 # About somebody, or true for a moment only (interface: live): not to be kept, whatever the path's letters say (D32).
@@ -43,7 +44,7 @@ def header_differences(case: dict[str, Any], ours: dict[str, Any]) -> list[str]:
             good = {*_listed(value), "OPTIONS"} == {*_listed(mine), "OPTIONS"}
         elif name == "cache-control" and switched_on("lifetimes"):
             good = mine == value or _kept_for(case) == mine
-        elif name in ("cache-status", "content-type", "vary") or name.startswith("access-control-"):
+        elif name in _COMPARED or name.startswith("access-control-"):
             good = mine == value
         elif name == "content-length" and method == "HEAD":
             good = mine is not None and int(mine) > 0
