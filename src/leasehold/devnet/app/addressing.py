@@ -41,12 +41,12 @@ def plain_bech32_bytes(text: str, prefix: str) -> bytes:
 
 def fault(text: str) -> str:
     """The first thing wrong with a text that is not bech32."""
-    size = len(text.encode())
+    size = len(text.encode(errors="replace"))
     if size < _SHORTEST or size > _LONGEST:
         return f"invalid bech32 string length {size}"
-    for char in text:
-        if not 33 <= ord(char) <= 126:
-            return f"invalid character in string: '{char}'"
+    for byte in text.encode(errors="replace"):
+        if not 33 <= byte <= 126:
+            return f"invalid character in string: '{chr(byte)}'"
     if text.lower() != text and text.upper() != text:
         return "string not all lowercase or all uppercase"
     text = text.lower()

@@ -279,3 +279,9 @@ def test_services(path: str, fields: dict[str, Any], status: Status, text: str) 
 def test_empty_lists_are_paged_too(path: str, fields: dict[str, Any]) -> None:
     """An offset beside a key is refused, whether there is something or not."""
     assert refused(f"/ibc.core.{path}", {**fields, "pagination": BOTH}) == (UNKNOWN, ONE_OF)
+
+
+def test_bytes_of_an_address_are_shown_one_by_one() -> None:
+    """A character of several bytes is told by the first of them."""
+    answer = refused("/cosmos.auth.v1beta1.Query/Account", {"address": "chain1éxkcuwce8h035"})
+    assert answer == (UNKNOWN, "decoding bech32 failed: invalid character in string: '\u00c3'")
