@@ -18,7 +18,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 
@@ -33,8 +33,6 @@ PATIENCE = 300.0
 _LOWEST, _SPAN = 10_000, 22_000
 # Where a stack listens by default, perhaps one that somebody starts just now.
 _RESERVED = frozenset(PORTS.values())
-# Locks on the ports that this process chose; they end with it.
-_claims: list[IO[str]] = []
 
 
 class Stack:
@@ -134,13 +132,13 @@ def _free_ports(count: int) -> list[int]:
 
 
 def _claimed(path: Path) -> bool:
-    claim = path.open("w")
+    claim = os.open(path, os.O_CREAT | os.O_RDWR)
     try:
         fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        claim.close()
+        os.close(claim)
         return False
-    _claims.append(claim)
+    # Kept open: the lock ends with this process.
     return True
 
 

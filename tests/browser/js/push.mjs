@@ -28,13 +28,12 @@ await find(async (browser) => {
   await page.waitForFunction(() => navigator.serviceWorker.ready.then((one) => one.active?.state === "activated"));
   const options = await page.evaluate(() => globalThis.subscribedWith);
   await until(() => registrations.length > 0, "a registration of the worker");
-  const registrationId = registrations.at(-1).registrationId;
   const notifications = () => page.evaluate(() => navigator.serviceWorker.ready.then((one) => one.getNotifications()).then((all) => all.map(({ title, body }) => ({ title, body }))));
   // The protocol does not say whether the worker got a message; like a push service, it is sent again until it has. One
   // that comes twice takes its own place.
   const deliver = (data, title) =>
     until(async () => {
-      await session.send("ServiceWorker.deliverPushMessage", { origin: base, registrationId, data });
+      for (const registrationId of new Set(registrations.map((one) => one.registrationId))) await session.send("ServiceWorker.deliverPushMessage", { origin: base, registrationId, data });
       for (let turn = 0; turn < 100; turn += 1) {
         if ((await notifications()).some((one) => one.title === title)) return true;
         await page.waitForTimeout(100);

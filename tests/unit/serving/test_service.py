@@ -38,7 +38,6 @@ api = Registry("Child", version="1", dialect=DataDialect())
 @api.get("/slow")
 async def slow(request: PlainRequest) -> str:
     print("asked", flush=True)
-    print("asked", flush=True)
     await asyncio.sleep(0.5)
     return "done"
 
