@@ -29,6 +29,7 @@ await find(async (browser) => {
   await page.goto(`${base}/#GET/api/earnings`);
   await page.reload();
   const arrived = await page.locator("details[open]").getAttribute("id");
+  await page.locator("details[open] input[name=address]").fill("nobody");
   await page.locator("details[open] button.go").click();
   await page.locator("details[open] .told .bad").waitFor();
   const refused = await page.locator("details[open] pre").textContent();
