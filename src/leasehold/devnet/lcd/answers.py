@@ -56,6 +56,11 @@ def moved(path: str, query: str) -> Answer:
     return 301, [(b"location", location.encode("latin-1", "replace"))], b""
 
 
+def unreadable() -> Answer:
+    """A path that can't be decoded: whoever reads requests refuses it before anybody sees it."""
+    return 400, [(b"content-type", b"text/plain; charset=utf-8"), CLOSE], b"400 Bad Request"
+
+
 def no_such_page() -> Answer:
     """A file that is not among those served as they are."""
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"x-content-type-options", b"nosniff")]

@@ -17,7 +17,18 @@ from leasehold.core.errors import InvalidInput
 from leasehold.devnet.app.errors import Status, StatusError
 from leasehold.devnet.app.heights import HeightError, asked_height
 from leasehold.devnet.app.queries import Queries
-from leasehold.devnet.lcd.answers import CLOSE, JSON, Answer, Headers, moved, no_such_page, refusal, tidied, too_large
+from leasehold.devnet.lcd.answers import (
+    CLOSE,
+    JSON,
+    Answer,
+    Headers,
+    moved,
+    no_such_page,
+    refusal,
+    tidied,
+    too_large,
+    unreadable,
+)
 from leasehold.devnet.lcd.pages import routes_page
 from leasehold.devnet.lcd.preflights import preflight
 from leasehold.devnet.lcd.templates import Route, RouteTable
@@ -36,6 +47,7 @@ _GIVEN = re.compile(rb'"tx_?[bB]ytes"\s*:\s*"')
 _GRPC_ONLY = ("cosmos.base.reflection.",)
 _FORM = b"application/x-www-form-urlencoded"
 _OVERRIDE = b"x-http-method-override"
+_BAD_ESCAPE = re.compile("%(?![0-9a-fA-F]{2})")
 _TIMEOUT = re.compile(rb"[+-]?[0-9]+[HMSmun]")
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -83,6 +95,8 @@ class LcdApplication:
         headers: Headers = [(b"access-control-allow-origin", b"*")] if request.get(b"origin") else []
         path = scope["raw_path"].decode("latin-1").partition("?")[0]
         query = scope["query_string"].decode("latin-1")
+        if "%" in path and _BAD_ESCAPE.search(path) is not None:
+            return unreadable()
         # Escaped slashes separate segments too: the path is decoded before it is matched.
         decoded = unquote(path)
         if ("//" in decoded or "/." in decoded) and tidied(decoded) != decoded:

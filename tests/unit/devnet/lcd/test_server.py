@@ -182,6 +182,14 @@ async def test_bad_queries_are_told_in_the_gateways_words(path: str, message: st
     assert (answer.status, answer.json["message"]) == (400, message)
 
 
+@pytest.mark.parametrize("path", [f"{BANK}/balances/%zz", f"{BANK}/balances/%2", "/%"])
+async def test_paths_that_cannot_be_decoded_are_refused_at_the_door(path: str) -> None:
+    """In plain words, without the time, and the connection ends."""
+    answer = await ask(path)
+    assert (answer.status, answer.body, answer.headers["connection"]) == (400, b"400 Bad Request", "close")
+    assert "x-server-time" not in answer.headers
+
+
 async def test_a_query_is_not_looked_at_where_the_path_says_all() -> None:
     """Nothing is left to be filled, so nothing can be wrong with it."""
     address = shared_chain().sender.address
@@ -310,15 +318,17 @@ _SEGMENT = st.one_of(
 async def test_random_requests_get_proper_answers(
     start: str, segments: list[str], query: list[tuple[str, str]]
 ) -> None:
-    """Whatever is asked, the answer is JSON with a known status, and the chain stays as it is."""
+    """Whatever path can be read, the answer is JSON with a known status, and the chain stays as it is."""
     before = shared_chain().devnet.app.state.app_hash
     asked = "&".join(f"{name}={value}" for name, value in query).encode("utf-8").decode("latin-1")
     path = "/".join([start, *segments]).encode("ascii", "ignore").decode()
     answer = await ask(f"{path}?{asked}" if asked else path)
     assert answer.status in (200, 301, 400, 404, 500, 501)
-    if answer.status >= 400:
+    if answer.status >= 400 and answer.headers["content-type"] == "application/json":
         assert set(answer.json) == {"code", "message", "details"}
         assert answer.json["message"]
+    elif answer.status >= 400:
+        assert answer.body == b"400 Bad Request"
     assert shared_chain().devnet.app.state.app_hash == before
 
 
