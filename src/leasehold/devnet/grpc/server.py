@@ -22,6 +22,8 @@ from leasehold.devnet.grpc.reflection import REFLECT, REFLECTION, reflection_han
 
 HEIGHT = "x-cosmos-block-height"
 MAX_MESSAGE = 10 * 1024 * 1024
+# What is somewhat larger is still read, so that it can be refused in the original's words.
+_MAX_READ = 2 * MAX_MESSAGE
 # The original serves this one beside its query router, so that no height is told.
 _HEIGHTLESS = frozenset({"cosmos.base.reflection.v2alpha1.ReflectionService"})
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
@@ -64,6 +66,9 @@ class _QueryHandler(_Handler):
         async def answer(data: bytes, context: ByteContext) -> bytes:
             if self.delay_seconds:
                 await asyncio.sleep(self.delay_seconds)
+            if len(data) > MAX_MESSAGE:
+                text = f"grpc: received message larger than max ({len(data)} vs. {MAX_MESSAGE})"
+                await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, text)
             try:
                 request = method.decoded(data)
             except MalformedMessage as fault:
@@ -127,7 +132,7 @@ class GrpcServer:
         key: str = "",
     ) -> None:
         self._server = grpc.aio.server(
-            options=[("grpc.max_receive_message_length", MAX_MESSAGE), ("grpc.so_reuseport", 0)]
+            options=[("grpc.max_receive_message_length", _MAX_READ), ("grpc.so_reuseport", 0)]
         )
         self._queries = _QueryHandler(registry, queries)
         handlers: list[Any] = [self._queries, *reflection_handlers(registry, queries)]

@@ -19,7 +19,7 @@ from tests.certificates import self_signed
 from tests.unit.devnet.open_chain import BLOCKS, shared_chain
 
 from leasehold.core.errors import ConfigurationError
-from leasehold.devnet.grpc.server import GrpcServer
+from leasehold.devnet.grpc.server import MAX_MESSAGE, GrpcServer
 
 BALANCE = "/cosmos.bank.v1beta1.Query/Balance"
 PARAMS = "/cosmos.bank.v1beta1.Query/Params"
@@ -101,6 +101,15 @@ async def test_bytes_that_do_not_decode_are_internal_errors() -> None:
         assert not error.initial_metadata()
         wrong = await refusal(channel, BALANCE, b"\x08\x01")
         assert wrong.details() == "grpc: error unmarshalling request: proto: wrong wireType = 0 for field Address"
+
+
+async def test_requests_have_a_largest_size() -> None:
+    """A byte more than ten mebibytes is too much, and the answer says how much it was."""
+    size = MAX_MESSAGE + 1
+    async with connected() as channel:
+        error = await refusal(channel, BALANCE, bytes(size))
+        assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert error.details() == f"grpc: received message larger than max ({size} vs. {MAX_MESSAGE})"
 
 
 async def test_a_refusal_of_a_handler_keeps_the_metadata() -> None:
