@@ -179,6 +179,8 @@ class Transfer(Module):
         items, result = page_of(
             ((bytes.fromhex(name.removeprefix("ibc/")), denom) for name, denom in known), request.pagination
         )
+        # Pages are cut by hash, and each is then put in order.
+        items.sort(key=lambda denom: (denom.base, len(denom.trace), _path(denom)))
         return self.new(_PACKAGE + "QueryDenomsResponse", denoms=items, pagination=self.page_response(result))
 
     @answers(_OWN_QUERY + "Denom")

@@ -285,3 +285,11 @@ def test_bytes_of_an_address_are_shown_one_by_one() -> None:
     """A character of several bytes is told by the first of them."""
     answer = refused("/cosmos.auth.v1beta1.Query/Account", {"address": "chain1éxkcuwce8h035"})
     assert answer == (UNKNOWN, "decoding bech32 failed: invalid character in string: '\u00c3'")
+
+
+def test_denoms_are_ordered_by_what_they_are_made_of() -> None:
+    """Base, then the number of hops, then the path; not by the hash they are kept under."""
+    denoms = CHAIN.call("/ibc.applications.transfer.v1.Query/Denoms").denoms
+    keys = [(denom.base, len(denom.trace), [hop.channel_id for hop in denom.trace]) for denom in denoms]
+    assert len(keys) > 1
+    assert keys == sorted(keys)
