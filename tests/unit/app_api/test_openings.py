@@ -25,13 +25,15 @@ class Index:
     def __init__(self) -> None:
         self.asked = 0
         self.fails = False
+        # What it tells, its count where nothing is set.
+        self.tells = ""
 
     async def opening(self, lease: str) -> Opening | None:
         self.asked += 1
         await asyncio.sleep(0)
         if self.fails:
             raise ServiceFailure("dead", upstream="ETL")
-        return Opening(msgspec.convert({"LS_timestamp": str(self.asked)}, OpenedLease))
+        return Opening(msgspec.convert({"LS_timestamp": self.tells or str(self.asked)}, OpenedLease))
 
 
 class Clock:
@@ -98,8 +100,20 @@ async def test_a_dead_index_takes_nothing_away(index: Index, clock: Clock, kept:
     assert await kept.of(OWNER, IDLE) is None
 
 
-async def test_what_acted_in_a_crowd_is_asked_about_afterwards(index: Index, clock: Clock) -> None:
-    """A record is recalled without a question, which is asked when the index should have the act, and when it must."""
+@pytest.mark.parametrize(
+    ("tells", "expected"),
+    [
+        ("1", {101.0: 1, 102.0: 2, 110.0: 2, 131.0: 3, 200.0: 3}),
+        ("", {101.0: 1, 102.0: 2, 110.0: 2, 131.0: 2, 200.0: 2}),
+    ],
+    ids=["nothing new", "news"],
+)
+async def test_what_acted_in_a_crowd_is_asked_about_afterwards(
+    index: Index, clock: Clock, tells: str, expected: dict[float, int]
+) -> None:
+    """A record is recalled without a question, which is asked when the index should have the act; where it has nothing
+    new by then, once more when it must."""
+    index.tells = tells
     pauses: asyncio.Queue[float] = asyncio.Queue()
     go_on = asyncio.Semaphore(0)
 
@@ -124,8 +138,8 @@ async def test_what_acted_in_a_crowd_is_asked_about_afterwards(index: Index, clo
         pauses.put_nowait(seconds)
         asked[now] = index.asked
     settling.cancel()
-    assert asked == {101.0: 1, 102.0: 2, 110.0: 2, 131.0: 3, 200.0: 3}
-    assert _number(await kept.recall(LEASE)) == "3"
+    assert asked == expected
+    assert _number(await kept.recall(LEASE)) == (tells or str(index.asked))
 
 
 async def test_memory_is_bounded(kept: Openings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,13 +108,19 @@ class Openings:
         return kept.opening
 
     async def settling(self) -> None:
-        """Ask the index about recalled leases when it should know what they did, and when it must, for ever."""
+        """Ask the index about recalled leases when it should know what they did, and, where it tells nothing new then,
+        when it must; for ever."""
         while True:
             await self._pause(SETTLED_SECONDS[0])
             due = self._due()
             for start in range(0, len(due), AT_ONCE):
-                await asyncio.gather(*(self._refreshed(*one) for one in due[start : start + AT_ONCE]))
+                await asyncio.gather(*(self._settle(*one) for one in due[start : start + AT_ONCE]))
                 await self._pause(BREATH_SECONDS)
+
+    async def _settle(self, lease: str, kept: _Kept) -> None:
+        last = kept.opening
+        if await self._refreshed(lease, kept) != last:
+            self._recalled.pop(lease, None)
 
     def _due(self) -> list[tuple[str, _Kept]]:
         now = self._now()
