@@ -108,9 +108,9 @@ def peak_memory(process: int) -> float:
 
 
 async def exports(port: int, process: int, path: str, other: str) -> dict[str, float]:
-    """Speed and memory of an export, the best of three; then another route's latency under sixteen at once."""
+    """Speed and memory of an export, the best of five; then another route's latency under sixteen at once."""
     before, rates, size = memory(process), [], 0
-    for _ in range(3):
+    for _ in range(5):
         connection = await Connection.to(port)
         begun = time.perf_counter()
         _, size = await connection.get(path)
