@@ -125,7 +125,13 @@ async def test_what_acted_in_a_crowd_is_asked_about_afterwards(
     assert _number(await kept.recall(LEASE)) == "1"
     clock.now = 100.0
     assert _number(await kept.recall(LEASE)) == "1"
-    settling = asyncio.create_task(kept.settling())
+    turns = 0
+
+    async def turn() -> None:
+        nonlocal turns
+        turns += 1
+
+    settling = asyncio.create_task(kept.settling(turn))
     asked = {}
     for now in (101.0, 102.0, 110.0, 131.0, 200.0):
         while await pauses.get() != module.SETTLED_SECONDS[0]:
@@ -139,6 +145,7 @@ async def test_what_acted_in_a_crowd_is_asked_about_afterwards(
         asked[now] = index.asked
     settling.cancel()
     assert asked == expected
+    assert turns >= index.asked - 1, "the index was asked out of turn"
     assert _number(await kept.recall(LEASE)) == (tells or str(index.asked))
 
 

@@ -89,7 +89,7 @@ class Live:
         tasks = [
             asyncio.create_task(self.trackers.run(), name="live-trackers"),
             asyncio.create_task(self.pump.sweeping(), name="live-sweeps"),
-            asyncio.create_task(self._app.upstreams.openings.settling(), name="live-settling"),
+            asyncio.create_task(self._app.upstreams.openings.settling(self.pump.idle), name="live-settling"),
         ]
         try:
             yield

@@ -21,7 +21,8 @@ from leasehold.serving.hub import Hub
 
 # A lender's worth grows with every payment of any borrower; who is not named waits for the next round.
 EARN_SECONDS = 10.0
-AT_ONCE = 8
+# Lenders that are looked at together then: a few milliseconds' work.
+SWEPT = 24
 # A block that touches more streams than this is read in batches, each for a group of streams; so many of these pass
 # before the event loop gets to everything else.
 CROWD = 24
@@ -45,6 +46,8 @@ class Pump:
         self._priced = -1
         self._last_prices: object = None
         self._pools_acted = False
+        self._idle = asyncio.Event()
+        self._idle.set()
         buckets = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
         self._seconds = metrics.histogram("live_push_seconds", "From hearing of a block to its pushes", buckets=buckets)
         self._behind = metrics.gauge("live_blocks_behind", "Blocks not yet published")
@@ -63,10 +66,14 @@ class Pump:
         if self._published < 0:
             self._published = self._desk.journal.height
         news = self._desk.journal.since(self._published)
-        for notes in news:
-            await self._publish(notes)
-            self._published = notes.height
-            self._behind.set(self._desk.journal.height - notes.height)
+        self._idle.clear()
+        try:
+            for notes in news:
+                await self._publish(notes)
+                self._published = notes.height
+                self._behind.set(self._desk.journal.height - notes.height)
+        finally:
+            self._idle.set()
         if news:
             self._seconds.observe(max(0.0, self._app.clock.monotonic() - head.seen))
         return bool(news)
@@ -154,6 +161,10 @@ class Pump:
             return error
         return None
 
+    async def idle(self) -> None:
+        """Wait until no block is being published: whoever waits for a block has been promised more than others."""
+        await self._idle.wait()
+
     async def sweeping(self) -> None:
         """Now and then show lenders what their receipts have become worth, for ever; blocks do not wait for it."""
         while True:
@@ -169,12 +180,19 @@ class Pump:
                 if isinstance(key, Key) and key.topic == EARN and self._desk.positions.get(key.name)
             ]
             moment = self._desk.moment(newest)
-            for start in range(0, len(lenders), AT_ONCE):
-                await asyncio.gather(*(self._value(key, moment) for key in lenders[start : start + AT_ONCE]))
+            for start in range(0, len(lenders), SWEPT):
+                await self.idle()
+                await self._sweep(lenders[start : start + SWEPT], moment)
+
+    async def _sweep(self, keys: Sequence[Key], moment: Moment) -> None:
+        views = self._desk.views
+        await self._app.upstreams.reads.prepare(((moment.view, views.position_questions([key.name for key in keys])),))
+        for key in keys:
+            await self._value(key, moment)
 
     async def _value(self, key: Key, moment: Moment) -> None:
         try:
-            item, state = await self._desk.views.positions(moment, key.name)
+            item, state = await self._desk.views.positions(moment, key.name, at_hand=True)
         except LeaseholdError as error:
             _log.info("positions could not be read", error=str(error))
             return

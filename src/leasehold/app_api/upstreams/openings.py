@@ -107,13 +107,14 @@ class Openings:
         self._recalled[lease] = [now + wait for wait in SETTLED_SECONDS]
         return kept.opening
 
-    async def settling(self) -> None:
+    async def settling(self, turn: Callable[[], Awaitable[None]]) -> None:
         """Ask the index about recalled leases when it should know what they did, and, where it tells nothing new then,
-        when it must; for ever."""
+        when it must; for ever, and a few at a time, when it is their `turn`."""
         while True:
             await self._pause(SETTLED_SECONDS[0])
             due = self._due()
             for start in range(0, len(due), AT_ONCE):
+                await turn()
                 await asyncio.gather(*(self._settle(*one) for one in due[start : start + AT_ONCE]))
                 await self._pause(BREATH_SECONDS)
 
