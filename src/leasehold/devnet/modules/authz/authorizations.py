@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from leasehold.chain.registry import Registry
@@ -19,6 +18,8 @@ from leasehold.devnet.app.errors import (
     Kind,
     undefined,
 )
+from leasehold.devnet.modules.authz.contract_grants import MESSAGES as CONTRACT_MESSAGES
+from leasehold.devnet.modules.authz.verdicts import Verdict
 
 GENERIC = "cosmos.authz.v1beta1.GenericAuthorization"
 SEND = "cosmos.bank.v1beta1.SendAuthorization"
@@ -37,14 +38,6 @@ NEGATIVE_MAX_TOKENS = Kind("authz", 12, "max tokens should be positive")
 DUPLICATE_ENTRY = Kind("bank", 8, "duplicate entry")
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """An accepted message; what becomes of the grant: kept as it is, replaced, or used up."""
-
-    used_up: bool = False
-    updated: Any = None
-
-
 def message_type(authorization: Any) -> str:
     """Type URL of the messages an authorization is about."""
     name = authorization.DESCRIPTOR.full_name
@@ -54,6 +47,8 @@ def message_type(authorization: Any) -> str:
         return "/cosmos.bank.v1beta1.MsgSend"
     if name == STAKE and authorization.authorization_type in _STAKE_TYPES:
         return _STAKE_TYPES[authorization.authorization_type]
+    if name in CONTRACT_MESSAGES:
+        return CONTRACT_MESSAGES[name]
     raise INVALID_TYPE(f"expected authorization, got {name}")
 
 

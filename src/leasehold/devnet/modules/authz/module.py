@@ -21,6 +21,8 @@ from leasehold.devnet.app.errors import (
 from leasehold.devnet.app.module import Module, answers, handles
 from leasehold.devnet.app.pagination import page
 from leasehold.devnet.modules.authz.authorizations import accept, check, message_type
+from leasehold.devnet.modules.authz.contract_grants import MESSAGES as CONTRACT_MESSAGES
+from leasehold.devnet.modules.authz.contract_grants import ContractGrants
 from leasehold.devnet.modules.compact_text import compact_text
 from leasehold.devnet.modules.instants import instant, sortable
 from leasehold.devnet.modules.participants import Participants, lossy_text
@@ -49,6 +51,9 @@ class Authz(Module):
     def __init__(self, identity: Identity, registry: Registry) -> None:
         super().__init__(identity, registry)
         self.participants = Participants(self.prefixes)
+        self.contract_grants = ContractGrants(
+            registry, self.unpacked, lambda text: self.modules.auth.plain_address_bytes(text)
+        )
 
     def init_genesis(self, ctx: Context, state: dict[str, Any]) -> None:
         for entry in state.get("authorization", []):
@@ -123,6 +128,8 @@ class Authz(Module):
         if not msg.grant.authorization.type_url:
             raise INVALID_TYPE("authorization is nil")
         authorization = self.unpacked(msg.grant.authorization)
+        if authorization.DESCRIPTOR.full_name in CONTRACT_MESSAGES:
+            self.contract_grants.check(authorization)
         check(authorization)
         type_url = message_type(authorization)
         if not self.modules.auth.exists(ctx, grantee):
@@ -191,7 +198,11 @@ class Authz(Module):
             raise NOT_FOUND(f"failed to get grant with given granter: {by}, grantee: {to} & msgType: {type_url} ")
         if grant.HasField("expiration") and instant(grant.expiration) < ctx.block.time_ns:
             raise ChainError(EXPIRED)
-        verdict = accept(self.registry, ctx, self.unpacked(grant.authorization), message)
+        authorization = self.unpacked(grant.authorization)
+        if authorization.DESCRIPTOR.full_name in CONTRACT_MESSAGES:
+            verdict = self.contract_grants.accept(ctx, authorization, message)
+        else:
+            verdict = accept(self.registry, ctx, authorization, message)
         if verdict.used_up:
             self._delete(ctx, granter, grantee, type_url)
         elif verdict.updated is not None:
