@@ -32,7 +32,7 @@ def chain() -> UnsignedChain:
             }
         ],
     }
-    chain = UnsignedChain("ann", genesis=genesis)
+    chain = UnsignedChain("ann", "bob", genesis=genesis)
     chain.seal()
     return chain
 
@@ -154,3 +154,66 @@ def test_packets_wait_for_their_acknowledgement(chain: UnsignedChain) -> None:
     assert chain.ask(path + "NextSequenceSend", **where).next_sequence_send == 2
     with pytest.raises(StatusError, match="packet commitment hash not found"):
         chain.ask(path + "PacketCommitment", sequence=9, **where)
+
+
+def granted(chain: UnsignedChain, *allocations: dict[str, Any]) -> Any:
+    """The message by which Ann lets Bob transfer over channels."""
+    message = chain.message("cosmos.authz.v1beta1.MsgGrant", granter=chain.account("ann"), grantee=chain.account("bob"))
+    usual = {"source_port": "transfer", "source_channel": "channel-0", "spend_limit": [chain.coin(250)]}
+    authorization = chain.message(TRANSFER + "TransferAuthorization", allocations=[usual | one for one in allocations])
+    message.grant.authorization.CopyFrom(chain.registry.pack(authorization))
+    return message
+
+
+def on_behalf(chain: UnsignedChain, **fields: Any) -> Any:
+    """Bob transfers as Ann."""
+    packed = [chain.registry.pack(transfer(chain, **fields))]
+    return chain.message("cosmos.authz.v1beta1.MsgExec", grantee=chain.account("bob"), msgs=packed)
+
+
+def test_transfers_for_another_use_up_their_limit(chain: UnsignedChain) -> None:
+    """Each takes its amount off; more than is left is refused, and the last one ends the grant."""
+    chain.done(granted(chain, {}))
+    chain.done(on_behalf(chain))
+    outcome = chain.run(on_behalf(chain, token=chain.coin(151)))
+    assert outcome.log == f"requested amount of token {DENOM} is more than spend limit: insufficient funds"
+    done = chain.done(on_behalf(chain, token=chain.coin(150)))
+    assert done.events[0].type == "cosmos.authz.v1beta1.EventRevoke"
+    assert "authorization not found" in chain.run(on_behalf(chain)).log
+
+
+def test_transfers_for_another_go_where_they_may(chain: UnsignedChain) -> None:
+    """Recipients, memos and channels bind; the largest number of all is no limit."""
+    endless = [{"denom": DENOM, "amount": str(2**256 - 1)}]
+    bound = {"spend_limit": endless, "allow_list": ["osmo1receiver"], "allowed_packet_data": ["thanks"]}
+    chain.done(granted(chain, bound))
+    for _ in range(3):
+        chain.done(on_behalf(chain, memo=" thanks"))
+    refused = {
+        "not allowed receiver address for transfer: invalid address": {"receiver": "osmo1other", "memo": "thanks"},
+        "not allowed memo: more: invalid transfer authorization": {"memo": "more"},
+        "requested port and channel allocation does not exist: not found": {"source_channel": "channel-9"},
+    }
+    for log, fields in refused.items():
+        assert chain.run(on_behalf(chain, **fields)).log == log
+    chain.done(granted(chain, {}))
+    assert chain.run(on_behalf(chain, memo="x")).log == (
+        "memo must be empty because allowed packet data in allocation is empty: invalid transfer authorization"
+    )
+    chain.done(granted(chain, {"allowed_packet_data": ["*"]}))
+    chain.done(on_behalf(chain, memo="x"))
+
+
+def test_transfer_grants_that_make_no_sense(chain: UnsignedChain) -> None:
+    """Each is refused in its own words."""
+    wrong: dict[str, list[dict[str, Any]]] = {
+        "allocations cannot be empty: invalid transfer authorization": [],
+        "duplicate source channel ID: channel-0: invalid channel": [{}, {}],
+        "spend limit cannot be nil: invalid coins": [{"spend_limit": []}],
+        "invalid spend limit: invalid denom: !: invalid coins": [{"spend_limit": [{"denom": "!", "amount": "1"}]}],
+        "invalid source port ID: identifier cannot be blank: invalid identifier": [{"source_port": ""}],
+        "invalid source channel ID: identifier cannot be blank: invalid identifier": [{"source_channel": ""}],
+        "duplicate entry in allow list a: invalid transfer authorization": [{"allow_list": ["a", "a"]}],
+    }
+    for log, allocations in wrong.items():
+        assert chain.run(granted(chain, *allocations)).log == log

@@ -18,6 +18,7 @@ from leasehold.devnet.app.errors import (
     Kind,
     undefined,
 )
+from leasehold.devnet.modules.authz import transfer_grants
 from leasehold.devnet.modules.authz.contract_grants import MESSAGES as CONTRACT_MESSAGES
 from leasehold.devnet.modules.authz.verdicts import Verdict
 
@@ -47,6 +48,8 @@ def message_type(authorization: Any) -> str:
         return "/cosmos.bank.v1beta1.MsgSend"
     if name == STAKE and authorization.authorization_type in _STAKE_TYPES:
         return _STAKE_TYPES[authorization.authorization_type]
+    if name == transfer_grants.TRANSFER:
+        return transfer_grants.MESSAGE
     if name in CONTRACT_MESSAGES:
         return CONTRACT_MESSAGES[name]
     raise INVALID_TYPE(f"expected authorization, got {name}")
@@ -69,6 +72,8 @@ def check(authorization: Any) -> None:
             raise NEGATIVE_MAX_TOKENS(f"negative coin amount: {shown}")
         if authorization.authorization_type == 0:
             raise ChainError(UNKNOWN_TYPE)
+    elif name == transfer_grants.TRANSFER:
+        transfer_grants.check(authorization)
 
 
 def accept(types: Registry, ctx: Context, authorization: Any, message: Any) -> Verdict:
@@ -78,6 +83,8 @@ def accept(types: Registry, ctx: Context, authorization: Any, message: Any) -> V
         return _accept_send(types, ctx, authorization, message)
     if name == STAKE:
         return _accept_stake(types, ctx, authorization, message)
+    if name == transfer_grants.TRANSFER:
+        return transfer_grants.accept(types, ctx, authorization, message)
     return Verdict()
 
 
