@@ -67,22 +67,22 @@ class Holdings:
         return held.leases.keys().isdisjoint(notes.contracts)
 
     async def around(self, owner: str, notes: Notes) -> Mapping[str, str]:
-        """Leases listed before or after a block."""
+        """Leases listed before or after a block; what becomes known later does not change them."""
         held = self._of(owner)
         if held is not None and held.first < notes.height:
             if notes.height <= held.last:
-                return held.leases
+                return dict(held.leases)
             since = self._journal.between(held.last + 1, notes.height)
             if since is not None:
                 for one in since:
                     if self.opened(owner, one):
                         held.leases.update(await self._listed(owner, one.height))
                     held.last = max(held.last, one.height)
-                return held.leases
+                return dict(held.leases)
         found = dict(await self._listed(owner, notes.height - 1))
         if self.opened(owner, notes):
             found.update(await self._listed(owner, notes.height))
-        self._extend(owner, _Held(notes.height - 1, notes.height, found))
+        self._extend(owner, _Held(notes.height - 1, notes.height, dict(found)))
         return found
 
     def saw(self, owner: str, height: int, leases: dict[str, str]) -> None:

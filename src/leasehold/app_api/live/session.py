@@ -225,6 +225,14 @@ class Session:
             stream.task.cancel()
         stream.state, stream.outdated = State.CATCHING_UP, False
         stream.task = asyncio.create_task(work, name=f"live-{stream.key.topic}")
+        stream.task.add_done_callback(self._look_after)
+
+    def _look_after(self, task: asyncio.Task[None]) -> None:
+        """What nobody foresaw ends the connection, so that its client resumes with another: no stream falls silent."""
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        _log.error("a stream could not be brought to the present", task=task.get_name(), exc_info=error)
+        self.wire.end(TRY_LATER, "a stream could not be brought to the present")
 
     async def _begin(self, subscription: Subscription, stream: Stream, after: int | None) -> None:
         """Bring a new subscriber to the present: by a snapshot, or by what it missed since a place."""

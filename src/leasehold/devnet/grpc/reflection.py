@@ -18,6 +18,8 @@ from leasehold.devnet.app.queries import Queries
 
 REFLECTION, REFLECT = "grpc.reflection.v1alpha.ServerReflection", "ServerReflectionInfo"
 _VERSIONS = (REFLECTION, "grpc.reflection.v1.ServerReflection")
+# Served and described too, but not listed: the original lists what it has, no more.
+_UNLISTED = ("grpc.reflection.v1.ServerReflection", "grpc.health.v1.Health")
 
 
 class Unreadable(Exception):
@@ -31,10 +33,9 @@ class Reflection:
         self._files: dict[str, descriptor_pb2.FileDescriptorProto] = {file.name: file for file in registry.files}
         self._pool = registry.pool
         served = {path.split("/")[1] for path in queries.handlers}
-        # Health and the newer reflection are served too, but not listed: the original lists what is here, no more.
         unlisted = registry.name("transfer.Query")
         self._services = sorted({*served, REFLECTION} - {unlisted})
-        self._symbols = self._reached({*served, REFLECTION})
+        self._symbols = self._reached({*served, REFLECTION, *_UNLISTED})
 
     def answer(self, request: Any, sent: set[str]) -> Any:
         """The response to one request; the stream goes on after an error. Files in `sent` are not given again."""

@@ -124,3 +124,13 @@ async def test_other_leasers_make_it_begin_anew(others: frozenset[str]) -> None:
     assert OWNER not in chain.holdings
     notes = chain.block()
     assert not chain.holdings.untouched(OWNER, notes)
+
+
+async def test_what_is_given_is_not_changed_by_what_becomes_known_later() -> None:
+    """Whoever goes through the leases of a block waits in between; others learn of leases meanwhile."""
+    chain = Chain(random.Random(1))
+    given = [await chain.holdings.around(OWNER, chain.block()) for _ in range(2)]
+    chain.holdings.saw(OWNER, chain.height, {"one more": "protocol"})
+    later = await chain.holdings.around(OWNER, chain.blocks[-1])
+    assert "one more" in later
+    assert not any("one more" in one for one in given)

@@ -17,7 +17,7 @@ from tests.unit.app_api.live.session_stage import (
 )
 
 from leasehold.app_api.live import messages
-from leasehold.app_api.live.sequence import last_of, place
+from leasehold.app_api.live.sequence import Passage, last_of, place
 from leasehold.app_api.live.topics import BALANCES, LEASES, PRICES, Key
 from leasehold.core.addresses import encode
 
@@ -249,6 +249,20 @@ async def test_who_does_not_read_answers_is_sent_away() -> None:
         clock.advance(seconds=1)
         say(session, type="ping")
     assert wire.ended == (1013, "answers are not read")
+
+
+async def test_a_stream_that_breaks_ends_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nobody foresaw while a stream catches up is no silence: the connection ends, so that its client resumes."""
+    source = FakeSource()
+    session, wire, _, _ = make(source)
+
+    async def broken(key: Key, after: int) -> Passage:
+        raise RuntimeError("dictionary changed size during iteration")
+
+    monkeypatch.setattr(source, "replay", broken)
+    say(session, type="resume", topic="leases", address=ALICE, seq=place(9))
+    await settle()
+    assert wire.ended == (1013, "a stream could not be brought to the present")
 
 
 async def test_closing_leaves_nothing_behind() -> None:
