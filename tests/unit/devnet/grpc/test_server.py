@@ -269,6 +269,8 @@ async def test_health_is_serving() -> None:
         ("grpc.reflection.v1alpha.ServerReflection", True),
         ("cosmos.bank.v1beta1.Query.Nothing", False),
         ("cosmos.bank.v1beta1.Msg.Send", False),
+        ("grpc.health.v1.Health", True),
+        ("grpc.reflection.v1.ServerReflection", True),
     ],
 )
 async def test_reflection_resolves_members_of_what_is_served(symbol: str, known: bool) -> None:
