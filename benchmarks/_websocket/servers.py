@@ -18,8 +18,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from leasehold.app_api.api import assemble
 from leasehold.app_api.live import messages
 from leasehold.app_api.live.endpoint import Live
+from leasehold.app_api.live.moments import item_of
 from leasehold.app_api.live.topics import PRICES, Key
-from leasehold.app_api.live.views import item_of
 from leasehold.core.clock import SystemClock
 from leasehold.core.configuration import load
 from leasehold.core.metrics import Metrics

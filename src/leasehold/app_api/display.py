@@ -12,16 +12,17 @@ def shortest(value: Fraction | int) -> str:
 
     Clients parse these texts as doubles, so more digits would be lost on them, and fewer would be lost by us.
     """
-    exact = Fraction(value)
-    if exact.denominator == 1:
-        return str(exact.numerator)
-    text = format(Decimal(repr(exact.numerator / exact.denominator)), "f")
+    if value.denominator == 1:
+        return str(value.numerator)
+    text = repr(value.numerator / value.denominator)
+    if "e" in text:
+        text = format(Decimal(text), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def fixed(value: Fraction | int, places: int) -> str:
     """The value with exactly `places` decimals, half to even."""
-    scaled = round(Fraction(value) * 10**places)
+    scaled = round(Fraction(value.numerator * 10**places, value.denominator))
     digits = str(abs(scaled)).rjust(places + 1, "0")
     sign = "-" if scaled < 0 else ""
     return f"{sign}{digits[:-places]}.{digits[-places:]}" if places else f"{sign}{digits}"
@@ -40,8 +41,7 @@ def number(text: str | None) -> Fraction | None:
 
 def double(value: Fraction | int) -> float:
     """A JSON number: the double nearest to the value."""
-    exact = Fraction(value)
-    return exact.numerator / exact.denominator
+    return value.numerator / value.denominator
 
 
 _SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**64 - 1

@@ -19,7 +19,8 @@ import msgspec
 from leasehold.app_api.app import App
 from leasehold.app_api.display import fixed, number
 from leasehold.app_api.inputs import require_bech32
-from leasehold.app_api.resources import balances, earn, leases
+from leasehold.app_api.resources import balances, leases
+from leasehold.app_api.resources.positions import read_positions
 from leasehold.app_api.upstreams import chain
 from leasehold.app_api.upstreams.failures import ChainFailure, ServiceFailure
 from leasehold.app_api.upstreams.lcd import ChainView, ContractRefused
@@ -110,12 +111,7 @@ async def portfolio(app: App, wallet: str) -> Portfolio:
             chain.delegations(view, wallet),
             vesting_account(app, wallet),
             opened_count(app, view, wallet),
-            asyncio.gather(
-                *(
-                    earn.read_position(view, name, contracts, wallet, figures, catalogue, prices)
-                    for name, contracts in sorted(registry.protocols.items())
-                )
-            ),
+            read_positions(view, dict(sorted(registry.protocols.items())), wallet, figures, catalogue, prices),
         )
     except ServiceFailure as error:
         raise NotReady(f"the portfolio is not available: {error.message}") from error
@@ -131,8 +127,8 @@ async def portfolio(app: App, wallet: str) -> Portfolio:
         position_value=_sum(one.amount.amount_usd for one in active),
         position_debt=_sum(one.debt.total_usd for one in active),
         position_profit=_sum(one.pnl.amount if one.pnl else None for one in active),
-        earned=sum((one[1] for one in lent if one is not None), Fraction(0)),
-        pools=sum(one is not None for one in lent),
+        earned=sum((usd for _, usd in lent), Fraction(0)),
+        pools=len(lent),
         delegated=delegated,
         delegated_usd=Fraction(delegated, 10**app.settings.identity.exponent) * price,
         vested=int(vested[0].get("amount", "0")),

@@ -58,8 +58,9 @@ class Hub:
         self._connections = 0
         self._relief = relief or Relief()
         self._monotonic = monotonic
-        self._published = metrics.counter("stream_published", "Items published")
-        self._delivered = metrics.counter("stream_delivered", "Deliveries of items to listeners")
+        self._published = self._delivered = 0
+        metrics.counted("stream_published", "Items published", lambda: self._published)
+        metrics.counted("stream_delivered", "Deliveries of items to listeners", lambda: self._delivered)
         self._refused = metrics.counter("stream_refused", "Connections refused", ("reason",))
         self._seconds = metrics.histogram("stream_publish_seconds", "Time a publication to many took")
         metrics.gauge("stream_connections", "Open connections").set_function(lambda: self._connections)
@@ -133,8 +134,8 @@ class Hub:
             if self._monotonic() - sliced > SLICE_SECONDS:
                 await asyncio.sleep(0)
                 sliced = self._monotonic()
-        self._published.inc()
-        self._delivered.inc(len(audience))
+        self._published += 1
+        self._delivered += len(audience)
         if len(audience) >= LOOK_EVERY:
             self._seconds.observe(self._monotonic() - started)
         return len(audience)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from leasehold.app_api.live import messages, topics
-from leasehold.app_api.live.views import ALWAYS
+from leasehold.app_api.live.lease_frames import ALWAYS
 from leasehold.app_api.resources.lease_views import LeaseInfo
 
 DOCUMENT = "/api/asyncapi.json"

@@ -53,7 +53,7 @@ class Holdings:
 
     def opened(self, owner: str, notes: Notes) -> bool:
         """Whether a block may have opened a lease of an owner."""
-        return owner in notes.named and not self._leasers().isdisjoint(notes.contracts)
+        return owner in notes.named and notes.acted(self._leasers())
 
     def untouched(self, owner: str, notes: Notes) -> bool:
         """Whether no lease of an owner acted in a block that does not name the owner; False where that is not known.
@@ -64,7 +64,7 @@ class Holdings:
         if held is None or not held.first < notes.height <= held.last + 1:
             return False
         held.last = max(held.last, notes.height)
-        return held.leases.keys().isdisjoint(notes.contracts)
+        return not notes.acted(held.leases.keys())
 
     async def around(self, owner: str, notes: Notes) -> Mapping[str, str]:
         """Leases listed before or after a block; what becomes known later does not change them."""
@@ -97,7 +97,7 @@ class Holdings:
         for notes in blocks:
             if self.opened(owner, notes):
                 leases.update(await self._listed(owner, notes.height))
-            if not leases.keys().isdisjoint(notes.contracts):
+            if notes.acted(leases.keys()):
                 found.append(notes)
         self._extend(owner, _Held(height, blocks[-1].height, leases))
         return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import islice
@@ -46,6 +46,11 @@ class Notes:
     named: frozenset[str]
     transactions: dict[str, str | None]
     scenes: tuple[tuple[frozenset[str], frozenset[str]], ...] | None = None
+
+    def acted(self, contracts: Set[str]) -> bool:
+        """Whether one of some contracts did."""
+        # Asked of a view, which goes through the smaller of the two; a mapping would be gone through whole.
+        return not self.contracts.keys().isdisjoint(contracts)
 
     def named_with(self, contracts: Collection[str]) -> frozenset[str]:
         """Addresses that were named in a transaction in which one of some contracts acted; all of the block where that

@@ -9,9 +9,9 @@ from leasehold.app_api.app import App
 from leasehold.app_api.live import messages
 from leasehold.app_api.live.desk import Block, Desk
 from leasehold.app_api.live.journal import Notes
+from leasehold.app_api.live.moments import Moment
 from leasehold.app_api.live.sequence import last_of
 from leasehold.app_api.live.topics import BALANCES, EARN, LEASES, PRICES, TX_STATUS, Key
-from leasehold.app_api.live.views import Moment
 from leasehold.app_api.resources import prices
 from leasehold.core import logging
 from leasehold.core.errors import LeaseholdError
@@ -100,7 +100,7 @@ class Pump:
 
     async def _publish(self, notes: Notes) -> None:
         followed = [key for key in self._hub.topics() if isinstance(key, Key)]
-        self._pools_acted = self._pools_acted or not self._desk.pools().isdisjoint(notes.contracts)
+        self._pools_acted = self._pools_acted or notes.acted(self._desk.pools())
         touched = [
             key for key in followed if key.topic in (LEASES, BALANCES, EARN) and not self._desk.untouched(key, notes)
         ]
@@ -154,9 +154,8 @@ class Pump:
     async def _try_key(self, key: Key, block: Block) -> LeaseholdError | None:
         """Publish what a block changed in a stream; the error that kept it from being known."""
         try:
-            if await self._desk.concerned(key, block.notes):
-                for item in await self._desk.changes(key, block):
-                    await self._hub.publish(key, item)
+            for item in await self._desk.changes(key, block):
+                await self._hub.publish(key, item)
         except LeaseholdError as error:
             return error
         return None
@@ -177,7 +176,7 @@ class Pump:
             lenders = [
                 key
                 for key in self._hub.topics()
-                if isinstance(key, Key) and key.topic == EARN and self._desk.positions.get(key.name)
+                if isinstance(key, Key) and key.topic == EARN and self._desk.worth.get(key.name)
             ]
             moment = self._desk.moment(newest)
             for start in range(0, len(lenders), SWEPT):
@@ -186,16 +185,16 @@ class Pump:
 
     async def _sweep(self, keys: Sequence[Key], moment: Moment) -> None:
         views = self._desk.views
-        await self._app.upstreams.reads.prepare(((moment.view, views.position_questions([key.name for key in keys])),))
+        questions = views.position_questions((key.name, ()) for key in keys)
+        await self._app.upstreams.reads.prepare(((moment.view, questions),))
         for key in keys:
             await self._value(key, moment)
 
     async def _value(self, key: Key, moment: Moment) -> None:
         try:
-            item, state = await self._desk.views.positions(moment, key.name, at_hand=True)
+            lent = await self._desk.views.lent(moment, key.name, at_hand=True)
         except LeaseholdError as error:
             _log.info("positions could not be read", error=str(error))
             return
-        if self._desk.positions.get(key.name) != state:
-            self._desk.positions[key.name] = state
-            await self._hub.publish(key, item)
+        if self._desk.worth.get(key.name) != lent.worth:
+            await self._hub.publish(key, self._desk.showed(key.name, moment, lent))

@@ -10,9 +10,9 @@ from uuid import UUID
 import msgspec
 
 from leasehold.app_api.app import App
+from leasehold.app_api.live.moments import item_of, utc
 from leasehold.app_api.live.progress import Provider, Reading, included, of_provider, of_record
 from leasehold.app_api.live.topics import SKIP_TX, TRANSFER, TX_STATUS, Key
-from leasehold.app_api.live.views import item_of, utc
 from leasehold.app_api.resources.transfer import Leg, status_of
 from leasehold.core import logging
 from leasehold.core.clock import parse_rfc3339

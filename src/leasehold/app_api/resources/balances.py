@@ -14,7 +14,7 @@ from leasehold.app_api.gating.rules import FilterContext
 from leasehold.app_api.inputs import AddressParams, require_own
 from leasehold.app_api.resources import prices
 from leasehold.app_api.resources.currencies import Catalogue, CurrencyInfo
-from leasehold.app_api.resources.prices import Prices
+from leasehold.app_api.resources.prices import Prices, worth
 from leasehold.app_api.upstreams import chain
 from leasehold.serving.routes import Registry, Request
 
@@ -61,7 +61,7 @@ def build(coins: list[chain.Coin], context: FilterContext, catalogue: Catalogue,
         info = entry_of(coin.denom, catalogue, context, valued)
         if info is None or not rules.currency_visible(context.gated, info.ticker):
             continue
-        usd = Fraction(int(coin.amount), 10**info.decimal_digits) * usd_price(info, valued)
+        usd = worth(int(coin.amount), info.decimal_digits, usd_price(info, valued))
         total += usd
         found.append(BalanceInfo(info.key, info.symbol, coin.denom, coin.amount, shortest(usd), info.decimal_digits))
     return BalancesResponse(found, shortest(total))

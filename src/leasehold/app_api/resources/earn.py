@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -16,9 +15,9 @@ from leasehold.app_api.gating.rules import FilterContext
 from leasehold.app_api.inputs import AddressParams, is_of, require_bech32
 from leasehold.app_api.resources import prices
 from leasehold.app_api.resources.currencies import Catalogue
+from leasehold.app_api.resources.positions import EarnPosition, apy_of, percent, read_positions, usd_of
 from leasehold.app_api.resources.prices import Prices
 from leasehold.app_api.resources.protocols import Contracts
-from leasehold.app_api.upstreams.bulk import Question, smart_question
 from leasehold.app_api.upstreams.data import Pool
 from leasehold.app_api.upstreams.lcd import ChainView, ContractRefused, Digits, NoSuchContract
 from leasehold.core.errors import NotFound
@@ -45,19 +44,6 @@ class EarnPool(msgspec.Struct, frozen=True, omit_defaults=True):
     icon: str | Absent = UNSET
 
 
-class EarnPosition(msgspec.Struct):
-    """A lender's share of a pool: receipts, and what they are worth."""
-
-    protocol: str
-    lpp_address: str
-    currency: str
-    deposited_nlpn: str
-    deposited_lpn: str
-    deposited_usd: str | None
-    lpp_price: str
-    current_apy: float
-
-
 class EarnPositionsResponse(msgspec.Struct):
     positions: list[EarnPosition]
     total_deposited_usd: str
@@ -79,30 +65,6 @@ class _Coin(msgspec.Struct):
 class _PoolBalance(msgspec.Struct):
     balance: _Coin
     total_principal_due: _Coin
-
-
-class _PoolPrice(msgspec.Struct):
-    amount: _Coin
-    amount_quote: _Coin
-
-
-def percent(text: str | None) -> float:
-    """A percentage of the index as a JSON number, 0 where it is unknown."""
-    return double(number(text) or Fraction(0))
-
-
-def apy_of(figures: dict[str, Pool], protocol: str) -> float:
-    figure = figures.get(protocol.upper())
-    return percent(figure.earn_apr if figure.earn_apr is not None else figure.apr) if figure else 0.0
-
-
-def usd_of(amount: int, ticker: str, protocol: str, catalogue: Catalogue, valued: Prices) -> Fraction | None:
-    """Worth of an amount of a protocol's currency by that protocol's own price."""
-    key = f"{ticker}@{protocol}"
-    info, price = catalogue.by_key.get(key), valued.get(key)
-    if info is None or price is None:
-        return None
-    return Fraction(amount, 10**info.decimal_digits) * price
 
 
 async def read_pool(
@@ -137,47 +99,6 @@ async def read_pool(
         str(available),
         capacity.amount if capacity is not None else None,
     )
-
-
-def position_questions(contracts: Contracts, lenders: Iterable[str]) -> list[Question]:
-    """What lenders' positions in a pool are read from, as some of many questions."""
-    return [
-        smart_question(contracts.lpp, {"price": []}, _PoolPrice),
-        smart_question(contracts.lpp, {"lpn": []}, str),
-        *(smart_question(contracts.lpp, {"balance": {"address": lender}}, _Coin) for lender in lenders),
-    ]
-
-
-async def read_position(
-    view: ChainView,
-    protocol: str,
-    contracts: Contracts,
-    lender: str,
-    figures: dict[str, Pool],
-    catalogue: Catalogue,
-    valued: Prices,
-) -> tuple[EarnPosition, Fraction] | None:
-    """A lender's position in a pool with its worth in USD, None without one."""
-    held: _Coin = await view.smart(contracts.lpp, {"balance": {"address": lender}}, _Coin)
-    receipts = int(held.amount)
-    if receipts == 0:
-        return None
-    price, lpn = await view.smarts(contracts.lpp, (({"price": []}, _PoolPrice), ({"lpn": []}, str)))
-    base, quote = int(price.amount.amount), int(price.amount_quote.amount)
-    ratio = Fraction(quote, base) if base else Fraction(1)
-    deposited = receipts * quote // base if base else receipts
-    usd = usd_of(deposited, lpn, protocol, catalogue, valued)
-    position = EarnPosition(
-        protocol,
-        contracts.lpp,
-        lpn,
-        str(receipts),
-        str(deposited),
-        None if usd is None else shortest(usd),
-        fixed(ratio, 6),
-        apy_of(figures, protocol),
-    )
-    return position, usd or Fraction(0)
 
 
 def shown(pools: list[EarnPool], context: FilterContext) -> list[EarnPool]:
@@ -261,14 +182,8 @@ def declare(api: Registry, app: App) -> None:
             return EarnPositionsResponse([], fixed(0, 2))
         view = await app.chain()
         valued = await prices.at(app, view)
-        found = await asyncio.gather(
-            *(
-                read_position(view, name, contracts, lender, figures, catalogue, valued)
-                for name, contracts in sorted(registry.protocols.items())
-                if context.visible(name)
-            )
-        )
-        held = [one for one in found if one is not None]
+        visible = {name: one for name, one in sorted(registry.protocols.items()) if context.visible(name)}
+        held = await read_positions(view, visible, lender, figures, catalogue, valued)
         total = sum((usd for _, usd in held), Fraction(0))
         return EarnPositionsResponse([position for position, _ in held], fixed(total, 2))
 

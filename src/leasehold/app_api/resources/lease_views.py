@@ -20,7 +20,7 @@ from leasehold.app_api.resources.lease_states import (
     activity_of,
     stage_of,
 )
-from leasehold.app_api.resources.prices import Prices
+from leasehold.app_api.resources.prices import Prices, worth
 from leasehold.app_api.upstreams import data
 
 Absent = msgspec.UnsetType
@@ -130,16 +130,11 @@ class Market:
         found = self.catalogue.by_key.get(f"{ticker}@{self.protocol}") if self.catalogue else None
         return found.decimal_digits if found is not None else None
 
-    def units(self, amount: str, ticker: str) -> Fraction | None:
-        """Whole units of an amount."""
-        digits = self.digits(ticker)
-        return None if digits is None else Fraction(int(amount), 10**digits)
-
     def usd(self, amount: str, ticker: str) -> Fraction | None:
         """Worth of an amount by this protocol's oracle."""
-        units = self.units(amount, ticker)
+        digits = self.digits(ticker)
         price = self.prices.get(f"{ticker}@{self.protocol}") if self.prices else None
-        return None if units is None or price is None else units * price
+        return None if digits is None or price is None else worth(int(amount), digits, price)
 
 
 def _text(value: Fraction | None) -> str | None:
@@ -180,12 +175,13 @@ def _interest(loan: int, margin: int) -> LeaseInterestInfo:
 def liquidation_price(held: Amount, owed: Amount, market: Market) -> Fraction | None:
     """Price at which the debt reaches the liability that liquidates: of the asset in pool currency for a long position,
     of the pool currency in the asset for a short one. None without debt."""
-    asset = market.units(held.amount, held.ticker)
-    debt = market.units(owed.amount, owed.ticker)
-    share = market.max_liability
-    if not asset or not debt or not share:
+    digits, owed_digits = market.digits(held.ticker), market.digits(owed.ticker)
+    asset, debt, share = int(held.amount), int(owed.amount), market.max_liability
+    if digits is None or owed_digits is None or not asset or not debt or not share:
         return None
-    return asset * share / debt if market.is_short else debt / asset / share
+    # What may be owed for the asset and what is, in the same units.
+    bearable, borne = asset * share.numerator * 10**owed_digits, debt * share.denominator * 10**digits
+    return Fraction(bearable, borne) if market.is_short else Fraction(borne, bearable)
 
 
 def profit(opened: Opened, total_debt: str, known: data.Opening | None, market: Market) -> LeasePnlInfo | None:

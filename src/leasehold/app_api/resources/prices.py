@@ -76,6 +76,11 @@ class Prices:
         return min((key for key in self.values if key.startswith(start)), default=None)
 
 
+def worth(amount: int, decimal_digits: int, price: Fraction) -> Fraction:
+    """Worth in USD of an amount in base units."""
+    return Fraction(amount * price.numerator, 10**decimal_digits * price.denominator)
+
+
 def protocol_prices(
     protocol: str, lpn: str, stable: OraclePrice, listed: Iterable[OraclePrice], decimals: Mapping[str, int]
 ) -> dict[str, Fraction]:

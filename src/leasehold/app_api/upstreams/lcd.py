@@ -126,30 +126,30 @@ class Shared(Generic[T]):
     """
 
     def __init__(self, *, keep: bool = True) -> None:
+        self.done: dict[Any, T] = {}
         self._tasks: dict[Any, asyncio.Task[T]] = {}
-        self._done: dict[Any, T] = {}
         self._keep = keep
 
     def __len__(self) -> int:
-        return len(self._tasks) + len(self._done)
+        return len(self._tasks) + len(self.done)
 
     def __contains__(self, key: Any) -> bool:
-        return key in self._done or key in self._tasks
+        return key in self.done or key in self._tasks
 
     def known(self, keys: Iterable[Any]) -> list[T] | None:
         """Results that are there, None unless all of them are."""
         try:
-            return [self._done[key] for key in keys]
+            return [self.done[key] for key in keys]
         except KeyError:
             return None
 
     def put(self, key: Any, value: T) -> None:
         """Have a result without work."""
-        self._done[key] = value
+        self.done[key] = value
 
     async def get(self, key: Any, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        if key in self._done:
-            return self._done[key]
+        if key in self.done:
+            return self.done[key]
         task = self._tasks.get(key)
         if task is None:
             task = asyncio.create_task(work(), name="shared-read")
@@ -162,13 +162,13 @@ class Shared(Generic[T]):
         if self._tasks.get(key) is task:
             del self._tasks[key]
             if self._keep and not failed:
-                self._done[key] = task.result()
+                self.done[key] = task.result()
 
     def clear(self) -> None:
         for task in self._tasks.values():
             task.cancel()
         self._tasks.clear()
-        self._done.clear()
+        self.done.clear()
 
 
 class ChainReads:
@@ -220,23 +220,30 @@ class ChainView:
 
     async def read(self, target: str, kind: Any, *, context: str = "") -> Any:
         """An LCD answer as a type."""
+        key = read_key(target, kind)
+        # What is at hand, as it is for most of a crowded block, is worth no task and no closure.
+        if key in self.shared.done:
+            return self.shared.done[key]
         lcd = self._reads.lcd
 
         async def work() -> Any:
             self._reads.asked += 1
             return await lcd.read(target, kind, height=self.height, context=context)
 
-        return await self.once(read_key(target, kind), work)
+        return await self.once(key, work)
 
     async def smart(self, contract: str, query: Any, kind: Any) -> Any:
         """A contract's answer as a type."""
+        key = smart_key(contract, msgspec.json.encode(query), kind)
+        if key in self.shared.done:
+            return self.shared.done[key]
         lcd = self._reads.lcd
 
         async def work() -> Any:
             self._reads.asked += 1
             return await lcd.smart(contract, query, kind, height=self.height)
 
-        return await self.once(smart_key(contract, msgspec.json.encode(query), kind), work)
+        return await self.once(key, work)
 
     async def smarts(self, contract: str, questions: Sequence[tuple[Any, Any]]) -> list[Any]:
         """A contract's answers to several queries, each with its type."""
@@ -263,6 +270,8 @@ class ChainView:
 
     async def once(self, key: Any, work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         """The result of `work`, done once for everybody who looks at this block and gives the same key."""
+        if key in self.shared.done:
+            return self.shared.done[key]
         if len(self.shared) >= MOST_ANSWERS:
             return await work()
         return await self.shared.get(key, work)

@@ -15,9 +15,9 @@ from leasehold.app_api import service
 from leasehold.app_api.live import messages, pump
 from leasehold.app_api.live.asyncapi import DOCUMENT, document
 from leasehold.app_api.live.messages import SERVER
+from leasehold.app_api.live.moments import item_of, utc
 from leasehold.app_api.live.sequence import last_of, place
 from leasehold.app_api.live.topics import PRICES, Key
-from leasehold.app_api.live.views import item_of, utc
 
 
 async def test_an_address_no_account_has_shows_nothing(served: Served, session: aiohttp.ClientSession) -> None:
