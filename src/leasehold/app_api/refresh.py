@@ -26,8 +26,8 @@ _log = logging.get("refresh")
 class Refresher:
     """One piece of background work. `work` says whether its result changed; `every` seconds it runs anyway.
 
-    With `on_block` it also runs after each new block; with `follows` whenever something it needs has changed. `source`
-    says to people where its data come from.
+    With `on_block` it also runs after each new block; with `follows` whenever something it needs has changed; one that
+    is `urgent` waits for no turn. `source` says to people where its data come from.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Refresher:
     follows: bool = True
     seconds: float = 20.0
     source: str = "memory"
+    urgent: bool = False
     warm: asyncio.Event = field(default_factory=asyncio.Event)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     failures: int = 0
@@ -55,7 +56,9 @@ class Graph:
         clock: Clock,
         metrics: Metrics,
         chance: random.Random | None = None,
+        turn: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """`turn` is waited for before each refresh that is not urgent."""
         self.refreshers = {refresher.name: refresher for refresher in refreshers}
         unknown = {n for r in self.refreshers.values() for n in r.needs} - set(self.refreshers)
         if unknown:
@@ -64,6 +67,7 @@ class Graph:
         self.order = tuple(TopologicalSorter({r.name: r.needs for r in self.refreshers.values()}).static_order())
         self._clock = clock
         self._chance = chance or random.Random()
+        self._turn = turn
         self._outcomes = metrics.counter("refreshes", "Refreshes by outcome", ("refresher", "outcome"))
         self._seconds = metrics.histogram("refresh_seconds", "Time a refresh took", ("refresher",))
 
@@ -122,6 +126,8 @@ class Graph:
             await self.refreshers[name].warm.wait()
         while True:
             refresher.wake.clear()
+            if self._turn is not None and not refresher.urgent:
+                await self._turn()
             good = await self.run(refresher)
             await self._rest(refresher, refresher.every if good else self._pause(refresher))
 

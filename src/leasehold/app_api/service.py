@@ -54,7 +54,7 @@ async def running(app: App, metrics: Metrics, live: Live | None = None) -> Async
         app.gated_store = GatedStore(database)
         await import_first(app)
         work = [*refreshers(app), live.refresher()] if live else refreshers(app)
-        graph = Graph(work, clock=app.clock, metrics=metrics)
+        graph = Graph(work, clock=app.clock, metrics=metrics, turn=live.pump.idle if live else None)
         _publish_ages(app, metrics)
         await stack.enter_async_context(graph.running())
         if live is not None:

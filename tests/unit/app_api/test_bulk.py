@@ -124,7 +124,7 @@ async def test_balances_are_those_of_the_bank() -> None:
 async def test_an_answer_that_can_not_be_read_harms_no_other() -> None:
     """Each question stands alone."""
     questions = [smart_question(name, {}, Amount) for name in "ab"]
-    broken = Question("c", "/path", b"", lambda answer: {}[answer])
+    broken = Question("c", "/path", "", lambda answer: {}[answer])
     found = await Bulk(Node(b"", field(1, b'{"amount":"1"}'), b"x")).ask(  # type: ignore[arg-type]
         [(1, one) for one in (*questions, broken)]
     )

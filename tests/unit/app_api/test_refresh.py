@@ -76,6 +76,25 @@ async def test_blocks_and_changes_wake_what_follows_them() -> None:
     assert log == ["prices", "assets"]
 
 
+async def test_only_what_is_urgent_waits_for_no_turn() -> None:
+    """While something more important is under way, refreshes wait."""
+    log: list[str] = []
+    turn = asyncio.Event()
+
+    async def waited() -> None:
+        await turn.wait()
+
+    refreshers = (Refresher("urgent", Work(log, "urgent"), urgent=True), Refresher("other", Work(log, "other")))
+    graph = Graph(refreshers, clock=SystemClock(), metrics=Metrics(), turn=waited)
+    async with asyncio.timeout(60), graph.running():
+        await refreshers[0].warm.wait()
+        await asyncio.sleep(0.05)
+        assert log == ["urgent"]
+        turn.set()
+        await graph.settled()
+    assert log == ["urgent", "other"]
+
+
 async def test_time_alone_wakes_too() -> None:
     """Without blocks or changes a refresher runs again after its seconds."""
     log: list[str] = []

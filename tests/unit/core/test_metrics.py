@@ -12,10 +12,13 @@ def test_each_kind_is_exposed_with_the_prefix() -> None:
     metrics.gauge("height", "Height of the head.").set(7)
     metrics.histogram("seconds", "Time taken.", buckets=(0.1, 1.0)).observe(0.5)
     metrics.histogram("bytes", "Sizes.").observe(1)
+    metrics.counted("frames", "Frames sent.", lambda: 5)
     text = metrics.exposition().decode()
     assert "# HELP leasehold_requests_total Requests answered." in text
     assert 'leasehold_requests_total{route="/status"} 2.0' in text
     assert "leasehold_height 7.0" in text
+    assert "# TYPE leasehold_frames_total counter" in text
+    assert "leasehold_frames_total 5.0" in text
     assert 'leasehold_seconds_bucket{le="0.1"} 0.0' in text
     assert 'leasehold_seconds_bucket{le="1.0"} 1.0' in text
 

@@ -24,7 +24,8 @@ class Ear:
 
 async def test_every_listener_of_a_topic_gets_the_same_item() -> None:
     """An item is one object for all listeners of its topic; other topics get nothing."""
-    hub = Hub(Metrics())
+    metrics = Metrics()
+    hub = Hub(metrics)
     one, two, other = Ear(), Ear(), Ear()
     hub.join("prices", one)
     hub.join("prices", two)
@@ -33,6 +34,9 @@ async def test_every_listener_of_a_topic_gets_the_same_item() -> None:
     assert await hub.publish("prices", item) == 2
     assert one.heard == two.heard == [item]
     assert other.heard == []
+    exposed = metrics.exposition()
+    assert b"leasehold_stream_published_total 1.0" in exposed
+    assert b"leasehold_stream_delivered_total 2.0" in exposed
 
 
 class Phone(Ear):

@@ -78,7 +78,7 @@ class Live:
     def refresher(self) -> Refresher:
         """What publishes; it runs on blocks, and by a timer should nobody tell of blocks."""
         needs = ("prices", "filter_context", "currencies", "protocol_contracts")
-        return Refresher("live", self.pump.work, needs, every=EARN_SECONDS, on_block=True, follows=False)
+        return Refresher("live", self.pump.work, needs, every=EARN_SECONDS, on_block=True, follows=False, urgent=True)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 
 from leasehold.app_api.app import App
 from leasehold.app_api.live import messages
@@ -28,6 +29,8 @@ SWEPT = 24
 CROWD = 24
 GROUP = 96
 SLICE = 16
+# Longest that a block which is being published keeps everything else waiting.
+PATIENCE_SECONDS = 5.0
 # Unchanged prices are said again after this many blocks, so that a client sees that they are fresh.
 PRICE_BLOCKS = 2
 _PAUSES = (0.1, 0.4, None)
@@ -54,38 +57,45 @@ class Pump:
 
     async def work(self) -> bool:
         """Publish up to the newest block."""
-        head = await self._app.upstreams.node.head()
-        followed, priced = await asyncio.gather(
-            self._desk.journal.follow(head.height), self._refresh_prices(), return_exceptions=True
-        )
-        if isinstance(priced, BaseException):
-            raise priced
-        await self._publish_prices()
-        if isinstance(followed, BaseException):
-            raise followed
-        if self._published < 0:
-            self._published = self._desk.journal.height
-        news = self._desk.journal.since(self._published)
         self._idle.clear()
         try:
-            for notes in news:
-                await self._publish(notes)
-                self._published = notes.height
-                self._behind.set(self._desk.journal.height - notes.height)
+            return await self._follow()
         finally:
             self._idle.set()
+
+    async def _follow(self) -> bool:
+        head = await self._app.upstreams.node.head()
+        async with self._pricing() as priced:
+            await self._desk.journal.follow(head.height)
+            if self._published < 0:
+                self._published = self._desk.journal.height
+            news = self._desk.journal.since(self._published)
+            for notes in news:
+                await self._publish(notes, priced)
+                self._published = notes.height
+                self._behind.set(self._desk.journal.height - notes.height)
         if news:
             self._seconds.observe(max(0.0, self._app.clock.monotonic() - head.seen))
         return bool(news)
 
-    async def _refresh_prices(self) -> None:
-        """Have the prices of the newest block, so that pushes are valued as HTTP answers are."""
+    @asynccontextmanager
+    async def _pricing(self) -> AsyncIterator[asyncio.Task[None]]:
+        """Have the prices of the newest block, beside the body of the context: pushes are valued as HTTP answers are,
+        but what else they show can be read meanwhile."""
+        task = asyncio.create_task(self._publish_prices(), name="live-prices")
+        try:
+            yield task
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        finally:
+            await task
+
+    async def _publish_prices(self) -> None:
         try:
             await prices.refresh(self._app)
         except LeaseholdError as error:
             _log.info("prices are not fresh", error=str(error))
-
-    async def _publish_prices(self) -> None:
         cell = self._app.cells.prices
         known = cell.get()
         if known is None or cell.height <= self._priced:
@@ -98,15 +108,16 @@ class Pump:
             self._desk.prices, self._priced, self._last_prices = item, cell.height, known
             await self._hub.publish(_PRICES, item)
 
-    async def _publish(self, notes: Notes) -> None:
+    async def _publish(self, notes: Notes, priced: asyncio.Task[None]) -> None:
         followed = [key for key in self._hub.topics() if isinstance(key, Key)]
         self._pools_acted = self._pools_acted or notes.acted(self._desk.pools())
         touched = [
             key for key in followed if key.topic in (LEASES, BALANCES, EARN) and not self._desk.untouched(key, notes)
         ]
         block = self._desk.block(notes, crowded=len(touched) > CROWD)
+        groups = [touched[start : start + GROUP] for start in range(0, len(touched), GROUP)]
         await asyncio.gather(
-            *(self._publish_group(touched[start : start + GROUP], block) for start in range(0, len(touched), GROUP)),
+            *(self._publish_group(group, block, priced) for group in groups),
             *(self._publish_inclusion(key, notes) for key in followed if key.topic == TX_STATUS),
         )
         if notes.height % 64 == 0:
@@ -118,16 +129,18 @@ class Pump:
             outcome = notes.transactions[name.upper()]
             await self._desk.trackers.included(key, notes.height, notes.time_ns, outcome)
 
-    async def _publish_group(self, keys: Sequence[Key], block: Block) -> None:
+    async def _publish_group(self, keys: Sequence[Key], block: Block, priced: asyncio.Task[None]) -> None:
         """Publish what a block changed in some streams. Groups overlap: while the node answers for one, another goes
         out."""
         if not block.crowded:
+            await priced
             await asyncio.gather(*(self._publish_key(key, block) for key in keys))
             return
         try:
             await self._desk.prepare(keys, block)
         except LeaseholdError as error:
             _log.info("not asked for together", height=block.notes.height, error=str(error))
+        await priced
         # What is at hand needs no task each.
         failed = []
         for number, key in enumerate(keys, 1):
@@ -161,8 +174,11 @@ class Pump:
         return None
 
     async def idle(self) -> None:
-        """Wait until no block is being published: whoever waits for a block has been promised more than others."""
-        await self._idle.wait()
+        """Wait until no block is being published: whoever waits for a block has been promised more than others. A
+        block that takes very long holds up nobody else."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await self._idle.wait()
 
     async def sweeping(self) -> None:
         """Now and then show lenders what their receipts have become worth, for ever; blocks do not wait for it."""

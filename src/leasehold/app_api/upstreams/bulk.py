@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,15 +21,18 @@ from leasehold.core.errors import LeaseholdError
 
 # Questions a batch; a node that takes fewer says so, and is sent as many as it takes.
 BATCH = 200
+# Questions kept ready to be asked again.
+REMEMBERED = 8192
 _log = logging.get("bulk")
 
 
 class Question(NamedTuple):
-    """A state query: how it is remembered, what the node is asked, and how its answer is read (None: it can't be)."""
+    """A state query: how it is remembered, what the node is asked (in hexadecimal digits), and how its answer is read
+    (None: it can't be)."""
 
     key: Hashable
     path: str
-    data: bytes
+    data: str
     read: Callable[[bytes], Any]
 
 
@@ -39,13 +43,26 @@ def smart_key(contract: str, query: bytes, kind: Any) -> Hashable:
 
 def smart_question(contract: str, query: Any, kind: Any) -> Question:
     """A contract's answer as a type."""
-    path, data = smart_request(contract, query)
+    return _smart_question(contract, msgspec.json.encode(query), kind)
+
+
+# Streams ask the same questions block after block.
+@lru_cache(maxsize=REMEMBERED)
+def _smart_question(contract: str, query: bytes, kind: Any) -> Question:
+    path, data = smart_request(contract, msgspec.Raw(query))
+    return Question(smart_key(contract, query, kind), path, data.hex(), _reader(kind))
+
+
+@lru_cache
+def _reader(kind: Any) -> Callable[[bytes], Any]:
+    """Reads a contract's answer as a type."""
+    decoder = msgspec.json.Decoder(kind)
 
     def read(answer: bytes) -> Any:
         (found,) = members(answer).get(1, [b""])
-        return msgspec.json.decode(found, type=kind)
+        return decoder.decode(found)
 
-    return Question(smart_key(contract, msgspec.json.encode(query), kind), path, data, read)
+    return read
 
 
 class Bulk:
@@ -57,7 +74,7 @@ class Bulk:
     async def ask(self, questions: Sequence[tuple[int, Question]]) -> list[Any]:
         """Answers as of the end of each one's height, None for those that could not be had."""
         calls = [
-            ("abci_query", {"path": one.path, "data": one.data.hex(), "height": str(height), "prove": False})
+            ("abci_query", {"path": one.path, "data": one.data, "height": str(height), "prove": False})
             for height, one in questions
         ]
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Any
 from urllib.parse import quote
 
 import msgspec
 
-from leasehold.app_api.upstreams.bulk import Question
+from leasehold.app_api.upstreams.bulk import REMEMBERED, Question
 from leasehold.app_api.upstreams.failures import ChainFailure
 from leasehold.app_api.upstreams.lcd import ChainView, Digits, Lcd, read_key, refusal_of
 from leasehold.chain.client.contracts import balances_request, members
@@ -253,18 +254,20 @@ async def balances(view: ChainView, address: str) -> list[Coin]:
     return [coin for page in pages for coin in page.balances]
 
 
+@lru_cache(maxsize=REMEMBERED)
 def balances_question(address: str) -> Question:
-    """The same as one of many questions; an account with more coins than a page has is left to the LCD."""
-
-    def read(answer: bytes) -> _Balances | None:
-        found = members(answer)
-        if any(members(page).get(1, [b""])[0] for page in found.get(2, ())):
-            return None
-        coins = [members(coin) for coin in found.get(1, ())]
-        return _Balances([Coin(one[1][0].decode(), one[2][0].decode()) for one in coins])
-
+    """The same as one of many questions."""
     path, data = balances_request(address)
-    return Question(read_key(_balances_of(address), _Balances), path, data, read)
+    return Question(read_key(_balances_of(address), _Balances), path, data.hex(), _read_balances)
+
+
+def _read_balances(answer: bytes) -> _Balances | None:
+    """An account's coins; one with more than a page has is left to the LCD."""
+    found = members(answer)
+    if any(members(page).get(1, [b""])[0] for page in found.get(2, ())):
+        return None
+    coins = [members(coin) for coin in found.get(1, ())]
+    return _Balances([Coin(one[1][0].decode(), one[2][0].decode()) for one in coins])
 
 
 def _balances_of(address: str) -> str:

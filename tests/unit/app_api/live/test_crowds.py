@@ -179,7 +179,8 @@ async def test_a_block_is_asked_for_what_it_may_have_changed(
 async def test_all_else_waits_while_a_block_is_published(
     world: MovingWorld, database: str, session: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither the worth of lenders' receipts nor the index's records of leases are asked for meanwhile."""
+    """Neither the worth of lenders' receipts nor the index's records of leases are asked for meanwhile, and nothing is
+    refreshed; but not for ever."""
     gate, reached = asyncio.Event(), asyncio.Event()
     gate.set()
     done: list[str] = []
@@ -201,6 +202,7 @@ async def test_all_else_waits_while_a_block_is_published(
 
     monkeypatch.setattr(service, "HEAD_SECONDS", 0.02)
     monkeypatch.setattr(pump, "CROWD", 0)
+    monkeypatch.setattr(pump, "PATIENCE_SECONDS", 60.0)
     monkeypatch.setattr(pump, "EARN_SECONDS", 0.05)
     monkeypatch.setattr(openings, "SETTLED_SECONDS", (0.05, 30.0))
     monkeypatch.setattr(Desk, "changes", held)
@@ -219,10 +221,16 @@ async def test_all_else_waits_while_a_block_is_published(
         await reached.wait()
         # So is a lease that acted with many others a reason to ask the index.
         await served.app.upstreams.openings.recall(lease)
+        refreshed = served.graph.refreshers["loans_stats"]
+        runs = refreshed.runs
+        served.graph.poke("loans_stats")
         await asyncio.sleep(0.5)
-        assert done == []
+        assert (done, refreshed.runs) == ([], runs)
+        monkeypatch.setattr(pump, "PATIENCE_SECONDS", 0.05)
+        await served.live.pump.idle()
+        monkeypatch.setattr(pump, "PATIENCE_SECONDS", 60.0)
         gate.set()
         assert (await talk.hear("balance_update"))["balances"][0]["amount"] == "77"
         async with asyncio.timeout(30):
-            while set(done) != {"swept", "settled"}:  # noqa: ASYNC110 - counted by tasks
+            while set(done) != {"swept", "settled"} or refreshed.runs == runs:  # noqa: ASYNC110 - counted by tasks
                 await asyncio.sleep(0.01)
