@@ -1,4 +1,5 @@
-"""How soon events reach their subscribers: a small chain whose blocks change wallets, leases and positions.
+"""How soon events reach their subscribers: a small chain whose blocks change prices, which all of them follow, and
+wallets, leases and positions, each of somebody else.
 
 The chain and the clients share a core, the service has the other. A block is available when the chain announces it;
 what it changed is timed from there to the client that follows it, whose program has read it by then.
@@ -22,7 +23,7 @@ from urllib.parse import urlsplit
 import psycopg
 from benchmarks._websocket.clients import HANDSHAKE, PING, frame_size, masked, pong
 from benchmarks._websocket.processes import Child, lines, say
-from tests.unit.app_api.conftest import CONTRACTS, LONG, served, settings_for
+from tests.unit.app_api.conftest import CONTRACTS, LONG, price, served, settings_for
 from tests.unit.app_api.live.stage import MovingWorld
 
 from leasehold.app_api.gating.first import first_documents
@@ -37,7 +38,8 @@ from leasehold.storage import migrations, pool
 from leasehold.storage.embedded import ROLE, EmbeddedServer
 
 SUBSCRIBERS = 500
-TOPICS = ("leases", "balances", "earn")
+PRICED = "price_update"
+TOPICS = ("prices", "leases", "balances", "earn")
 # What one block changes: payments, repayments and deposits, each of somebody else.
 CHANGES = 8
 BLOCK_SECONDS = 0.25
@@ -94,7 +96,9 @@ class Follower(asyncio.Protocol):
             self._buffer = self._buffer[size:]
 
     def _subscribe(self, topic: str) -> None:
-        asked = {"type": "subscribe", "topic": topic, "address": self.address}
+        asked = {"type": "subscribe", "topic": topic}
+        if topic != "prices":
+            asked["address"] = self.address
         self._transport.write(masked(json.dumps(asked).encode()))
 
     def _take(self, now: float, frame: bytes) -> None:
@@ -133,8 +137,11 @@ class Chain:
         self.world.seal()
 
     def block(self, count: int) -> int:
-        """A block in which so many followers' wallets, leases or positions change."""
+        """A block in which so many followers' wallets, leases or positions change, and a price that all follow."""
         height = self.world.height + 1
+        listed = [price(1, "ATOM", 4 + height % 7, "USDC_NOBLE"), price(1_000_000, "LSH", 12_345, "USDC_NOBLE")]
+        self.world.ask(CONTRACTS[LONG]["oracle"], {"prices": {}}, {"prices": listed})
+        self.changed |= {(one.address, PRICED, height) for one in self.followers}
         for number, one in enumerate(self._chance.sample(self.followers, count)):
             self._amount += 1
             if number % 3 == 0:
@@ -155,9 +162,11 @@ class Chain:
 
 @dataclass
 class Timed:
-    """Seconds from a block to each push that it caused, and processor seconds of a block."""
+    """Seconds from a block to each push of a change that it caused, and to each push of its prices; and processor
+    seconds of a block."""
 
     seconds: list[float]
+    prices: list[float]
     service: float
     others: float
 
@@ -205,15 +214,15 @@ async def _timed(service: Child, chain: Chain, counts: list[int]) -> Timed:
     await asyncio.sleep(CROWDED_SECONDS)
     others = time.process_time() - own
     spent = (await asyncio.to_thread(service.ask, "cpu"))["cpu"] - before["cpu"]
-    seconds = [
-        at - chain.sealed[height]
-        for one in chain.followers
-        for address, kind, height, at in one.pushes()
-        if (address, kind, height) in chain.changed
-    ]
-    if len(seconds) != len(chain.changed):
-        raise SystemExit(f"{len(chain.changed)} changes, {len(seconds)} pushes of them")
-    return Timed(seconds, spent / len(counts), others / len(counts))
+    seconds: list[float] = []
+    prices: list[float] = []
+    for one in chain.followers:
+        for address, kind, height, at in one.pushes():
+            if (address, kind, height) in chain.changed:
+                (prices if kind == PRICED else seconds).append(at - chain.sealed[height])
+    if len(seconds) + len(prices) != len(chain.changed):
+        raise SystemExit(f"{len(chain.changed)} changes, {len(seconds) + len(prices)} pushes of them")
+    return Timed(seconds, prices, spent / len(counts), others / len(counts))
 
 
 async def _until(condition: Any) -> None:
