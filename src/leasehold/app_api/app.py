@@ -11,7 +11,7 @@ from leasehold.app_api.gating.rules import FilterContext
 from leasehold.app_api.gating.store import GatedStore, Locale
 from leasehold.app_api.refresh import Refresher
 from leasehold.app_api.upstreams.all import Upstreams
-from leasehold.app_api.upstreams.chain import StakingPoolResponse
+from leasehold.app_api.upstreams.chain_staking import StakingPoolResponse
 from leasehold.app_api.upstreams.data import Currency, Pool, Protocol
 from leasehold.app_api.upstreams.lcd import ChainView
 from leasehold.core.clock import Clock

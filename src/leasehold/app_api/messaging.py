@@ -21,7 +21,7 @@ from leasehold.app_api.display import fixed, number
 from leasehold.app_api.inputs import require_bech32
 from leasehold.app_api.resources import balances, leases
 from leasehold.app_api.resources.positions import read_positions
-from leasehold.app_api.upstreams import chain
+from leasehold.app_api.upstreams import chain, chain_staking
 from leasehold.app_api.upstreams.failures import ChainFailure, ServiceFailure
 from leasehold.app_api.upstreams.lcd import ChainView, ContractRefused
 from leasehold.app_api.writes import checks
@@ -108,7 +108,7 @@ async def portfolio(app: App, wallet: str) -> Portfolio:
         coins, held, stakes, account, opened, lent = await asyncio.gather(
             chain.balances(view, wallet),
             leases.leases_of(app, view, wallet),
-            chain.delegations(view, wallet),
+            chain_staking.delegations(view, wallet),
             vesting_account(app, wallet),
             opened_count(app, view, wallet),
             read_positions(view, dict(sorted(registry.protocols.items())), wallet, figures, catalogue, prices),

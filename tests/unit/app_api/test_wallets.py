@@ -11,7 +11,8 @@ from tests.unit.app_api.test_rules import GATED, LONG, SHORT, changed, restricte
 from leasehold.app_api.gating.rules import FilterContext
 from leasehold.app_api.resources import balances, currencies, staking
 from leasehold.app_api.resources.prices import Prices
-from leasehold.app_api.upstreams.chain import Coin, DecimalCoin, Delegation, DelegationAnswer, Reward, Rewards
+from leasehold.app_api.upstreams.chain import Coin, DecimalCoin
+from leasehold.app_api.upstreams.chain_staking import Delegation, DelegationAnswer, Reward, Rewards
 from leasehold.app_api.upstreams.data import Currency, Mapping
 
 HIDDEN = changed(LONG, name="A-HIDDEN", is_active=False)

@@ -10,8 +10,8 @@ import msgspec
 
 from leasehold.app_api.app import App
 from leasehold.app_api.display import alphabetical, double
-from leasehold.app_api.upstreams import chain
-from leasehold.app_api.upstreams.chain import TallyResult
+from leasehold.app_api.upstreams import chain, chain_governance, chain_staking
+from leasehold.app_api.upstreams.chain_governance import TallyResult
 from leasehold.app_api.upstreams.failures import ServiceFailure
 from leasehold.serving.parameters import Input
 from leasehold.serving.routes import Cache, PlainRequest, Registry, Reply, Request
@@ -75,14 +75,14 @@ class ProposalBook:
 
 async def read_book(app: App, last: ProposalBook | None) -> ProposalBook:
     """Proposals as of the newest block; a tally that can't be read keeps its last good value."""
-    found = await chain.proposals(await app.chain())
+    found = await chain_governance.proposals(await app.chain())
     slots = asyncio.Semaphore(_TALLIES_AT_ONCE)
     tallies: dict[str, TallyResult] = {}
 
     async def tally(proposal: str) -> None:
         async with slots:
             try:
-                tallies[proposal] = (await chain.tally(app.upstreams.lcd, proposal)).tally
+                tallies[proposal] = (await chain_governance.tally(app.upstreams.lcd, proposal)).tally
             except ServiceFailure:
                 if last is not None and proposal in last.tallies:
                     tallies[proposal] = last.tallies[proposal]
@@ -91,7 +91,7 @@ async def read_book(app: App, last: ProposalBook | None) -> ProposalBook:
     return ProposalBook(tuple(_proposal(one) for one in found), tallies)
 
 
-def _proposal(one: chain.ChainProposal) -> ProposalResponse:
+def _proposal(one: chain_governance.ChainProposal) -> ProposalResponse:
     return ProposalResponse(
         one.id,
         one.status,
@@ -148,7 +148,7 @@ def declare(api: Registry, app: App) -> None:
         summary="Bonded and not bonded tokens",
         tags=tags,
         name="Staking pool",
-        response=chain.StakingPoolResponse,
+        response=chain_staking.StakingPoolResponse,
         cache=Cache.snapshot(30),
     )
 
@@ -200,8 +200,8 @@ def declare(api: Registry, app: App) -> None:
         tags=tags,
         errors=(502,),
     )
-    async def tally(request: Request[ProposalParams, None]) -> chain.TallyResponse:
-        return await chain.tally(app.upstreams.lcd, request.params.proposal_id)
+    async def tally(request: Request[ProposalParams, None]) -> chain_governance.TallyResponse:
+        return await chain_governance.tally(app.upstreams.lcd, request.params.proposal_id)
 
     @api.get(
         "/api/governance/proposals/{proposal_id}/votes/{voter}",
@@ -210,8 +210,8 @@ def declare(api: Registry, app: App) -> None:
         tags=tags,
         errors=(502,),
     )
-    async def vote(request: Request[VoteParams, None]) -> chain.VoteResponse | None:
-        return await chain.vote(app.upstreams.lcd, request.params.proposal_id, request.params.voter)
+    async def vote(request: Request[VoteParams, None]) -> chain_governance.VoteResponse | None:
+        return await chain_governance.vote(app.upstreams.lcd, request.params.proposal_id, request.params.voter)
 
     @api.get(
         "/api/governance/params/tallying",
@@ -221,8 +221,8 @@ def declare(api: Registry, app: App) -> None:
         cache=Cache.live(30),
         errors=(502,),
     )
-    async def tallying(request: PlainRequest) -> chain.TallyingParamsResponse:
-        return await chain.tallying_params(app.upstreams.lcd)
+    async def tallying(request: PlainRequest) -> chain_governance.TallyingParamsResponse:
+        return await chain_governance.tallying_params(app.upstreams.lcd)
 
     @api.get(
         "/api/governance/accounts/{address}",
@@ -261,7 +261,7 @@ async def _with_votes(app: App, page: list[ProposalResponse], voter: str) -> lis
     async def looked_up(one: ProposalResponse) -> ProposalResponse:
         if one.status != VOTING:
             return one
-        found = await chain.vote(app.upstreams.lcd, one.id, voter)
+        found = await chain_governance.vote(app.upstreams.lcd, one.id, voter)
         return msgspec.structs.replace(one, voted=found is not None and bool(found.vote.options))
 
     return list(await asyncio.gather(*(looked_up(one) for one in page)))
@@ -285,13 +285,13 @@ async def refresh_hidden(app: App) -> bool:
 
 async def refresh_inflation(app: App) -> bool:
     view = await app.chain()
-    return app.cells.inflation.put(await chain.annual_inflation(view, app.settings.identity.namespace))
+    return app.cells.inflation.put(await chain_staking.annual_inflation(view, app.settings.identity.namespace))
 
 
 async def refresh_staking_pool(app: App) -> bool:
     """Publish the staking pool as of the newest block."""
     head = await app.upstreams.node.head()
-    found = await chain.staking_pool(app.upstreams.reads.at(head.height))
+    found = await chain_staking.staking_pool(app.upstreams.reads.at(head.height))
     changed = app.cells.staking_pool.put(found, height=head.height, time_ns=head.time_ns)
     await app.publish("/api/governance/staking-pool", found, height=head.height, time_ns=head.time_ns)
     return changed

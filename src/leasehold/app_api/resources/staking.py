@@ -8,7 +8,7 @@ import msgspec
 
 from leasehold.app_api.app import App
 from leasehold.app_api.inputs import AddressParams, is_of, require_bech32
-from leasehold.app_api.upstreams import chain
+from leasehold.app_api.upstreams import chain, chain_staking
 from leasehold.core.errors import NotFound
 from leasehold.serving.routes import Cache, PlainRequest, Registry, Request
 
@@ -44,7 +44,7 @@ class StakingPosition(msgspec.Struct):
 class UnbondingPosition(msgspec.Struct):
     validator_address: str
     validator_moniker: str | None
-    entries: list[chain.Entry]
+    entries: list[chain_staking.Entry]
 
 
 class ValidatorReward(msgspec.Struct):
@@ -62,7 +62,7 @@ class StakingPositionsResponse(msgspec.Struct):
     total_rewards: str
 
 
-def validator(found: chain.ChainValidator) -> Validator:
+def validator(found: chain_staking.ChainValidator) -> Validator:
     about, rates = found.description, found.commission.commission_rates
     return Validator(
         found.operator_address,
@@ -83,9 +83,9 @@ def validator(found: chain.ChainValidator) -> Validator:
 
 
 def positions(
-    delegations: list[chain.DelegationAnswer],
-    unbonding: list[chain.Unbonding],
-    rewards: chain.Rewards,
+    delegations: list[chain_staking.DelegationAnswer],
+    unbonding: list[chain_staking.Unbonding],
+    rewards: chain_staking.Rewards,
     validators: dict[str, Validator],
     bond_denom: str,
 ) -> StakingPositionsResponse:
@@ -151,8 +151,8 @@ def declare(api: Registry, app: App) -> None:
         cache=Cache.live(30),
         errors=(502,),
     )
-    async def params(request: PlainRequest) -> chain.StakingParams:
-        return await chain.staking_params(app.upstreams.lcd)
+    async def params(request: PlainRequest) -> chain_staking.StakingParams:
+        return await chain_staking.staking_params(app.upstreams.lcd)
 
     @api.get(
         "/api/staking/positions",
@@ -167,7 +167,9 @@ def declare(api: Registry, app: App) -> None:
             return StakingPositionsResponse([], [], [], "0", "0")
         view = await app.chain()
         delegations, unbonding, rewards = await asyncio.gather(
-            chain.delegations(view, address), chain.unbonding(view, address), chain.rewards(view, address)
+            chain_staking.delegations(view, address),
+            chain_staking.unbonding(view, address),
+            chain_staking.rewards(view, address),
         )
         known = app.cells.validators.get() or {}
         return positions(delegations, unbonding, rewards, known, app.settings.identity.base_denom)
@@ -176,7 +178,7 @@ def declare(api: Registry, app: App) -> None:
 async def refresh(app: App) -> bool:
     """Publish the validators as of the newest block."""
     head = await app.upstreams.node.head()
-    found = [validator(one) for one in await chain.validators(app.upstreams.reads.at(head.height))]
+    found = [validator(one) for one in await chain_staking.validators(app.upstreams.reads.at(head.height))]
     changed = app.cells.validators.put(
         {one.operator_address: one for one in found}, height=head.height, time_ns=head.time_ns
     )
