@@ -18,7 +18,7 @@ from leasehold.devnet.app.errors import (
     Kind,
     undefined,
 )
-from leasehold.devnet.modules.authz import transfer_grants
+from leasehold.devnet.modules.authz import code_grants, transfer_grants
 from leasehold.devnet.modules.authz.contract_grants import MESSAGES as CONTRACT_MESSAGES
 from leasehold.devnet.modules.authz.verdicts import Verdict
 
@@ -50,6 +50,8 @@ def message_type(authorization: Any) -> str:
         return _STAKE_TYPES[authorization.authorization_type]
     if name == transfer_grants.TRANSFER:
         return transfer_grants.MESSAGE
+    if name == code_grants.STORE:
+        return code_grants.MESSAGE
     if name in CONTRACT_MESSAGES:
         return CONTRACT_MESSAGES[name]
     raise INVALID_TYPE(f"expected authorization, got {name}")
@@ -85,6 +87,8 @@ def accept(types: Registry, ctx: Context, authorization: Any, message: Any) -> V
         return _accept_stake(types, ctx, authorization, message)
     if name == transfer_grants.TRANSFER:
         return transfer_grants.accept(types, ctx, authorization, message)
+    if name == code_grants.STORE:
+        return code_grants.accept(authorization, message)
     return Verdict()
 
 

@@ -20,6 +20,7 @@ from leasehold.devnet.app.errors import (
 )
 from leasehold.devnet.app.module import Module, answers, handles
 from leasehold.devnet.app.pagination import page
+from leasehold.devnet.modules.authz import code_grants
 from leasehold.devnet.modules.authz.authorizations import accept, check, message_type
 from leasehold.devnet.modules.authz.contract_grants import MESSAGES as CONTRACT_MESSAGES
 from leasehold.devnet.modules.authz.contract_grants import ContractGrants
@@ -130,6 +131,8 @@ class Authz(Module):
         authorization = self.unpacked(msg.grant.authorization)
         if authorization.DESCRIPTOR.full_name in CONTRACT_MESSAGES:
             self.contract_grants.check(authorization)
+        elif authorization.DESCRIPTOR.full_name == code_grants.STORE:
+            code_grants.check(authorization, self.modules.wasm.check_permission)
         check(authorization)
         type_url = message_type(authorization)
         if not self.modules.auth.exists(ctx, grantee):

@@ -62,9 +62,10 @@ class Checks(Codes):
         if len(msg.wasm_byte_code) > MAX_BYTECODE:
             raise INVALID_REQUEST(f"code bytes cannot be longer than {MAX_BYTECODE} bytes: {LIMIT.description}")
         if msg.HasField("instantiate_permission"):
-            self._permission(msg.instantiate_permission, "instantiate permission: ")
+            self.check_permission(msg.instantiate_permission, "instantiate permission: ")
 
-    def _permission(self, access: Any, what: str) -> None:
+    def check_permission(self, access: Any, what: str = "") -> None:
+        """Refuse an access that makes no sense; `what` says in front of the reason whose it is."""
         if access.permission == 0:
             raise EMPTY(f"{what}type")
         if access.permission not in (NOBODY, EVERYBODY, ANY_OF):
@@ -144,7 +145,7 @@ class Checks(Codes):
             raise INVALID_REQUEST("code id is required")
         if not msg.HasField("new_instantiate_permission"):
             raise INVALID_REQUEST("instantiate permission is required")
-        self._permission(msg.new_instantiate_permission, "instantiate permission: ")
+        self.check_permission(msg.new_instantiate_permission, "instantiate permission: ")
 
     # Messages of the governance.
 
@@ -153,7 +154,7 @@ class Checks(Codes):
         self._address(msg.authority, "authority")
         if msg.params.instantiate_default_permission == 0:
             raise EMPTY("instantiate default permission: type")
-        self._permission(msg.params.code_upload_access, "upload access: ")
+        self.check_permission(msg.params.code_upload_access, "upload access: ")
 
     @validates(PACKAGE + "MsgPinCodes")
     def validate_pin(self, msg: Any) -> None:

@@ -30,6 +30,8 @@ _PARAMS = b"wasm/params"
 _ACCESS = b"wasm/access/"
 
 NOBODY, EVERYBODY, ANY_OF = 1, 3, 4
+# Permissions that let in no more than another does.
+WITHIN = {NOBODY: {NOBODY}, EVERYBODY: {NOBODY, EVERYBODY, ANY_OF}, ANY_OF: {NOBODY, ANY_OF}}
 
 
 class Codes(Module):

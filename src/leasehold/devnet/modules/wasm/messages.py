@@ -11,15 +11,11 @@ from leasehold.devnet.app.context import Context
 from leasehold.devnet.app.errors import INVALID_REQUEST, UNAUTHORIZED
 from leasehold.devnet.app.module import handles
 from leasehold.devnet.modules.wasm.checks import Checks
-from leasehold.devnet.modules.wasm.codes import ANY_OF, BYTECODE, EVERYBODY, NOBODY, PACKAGE, allowed
+from leasehold.devnet.modules.wasm.codes import ANY_OF, BYTECODE, EVERYBODY, NOBODY, PACKAGE, WITHIN, allowed
 from leasehold.devnet.modules.wasm.errors import CREATE_FAILED, NO_SUCH_CODE
-from leasehold.devnet.modules.wasm.payloads import unpacked
+from leasehold.devnet.modules.wasm.payloads import MAGIC, unpacked
 from leasehold.devnet.wasm import records
 from leasehold.devnet.wasm.contract import BankCoin
-
-_MAGIC = b"\x00asm"
-# Permissions that let in no more than another does.
-_WITHIN = {NOBODY: {NOBODY}, EVERYBODY: {NOBODY, EVERYBODY, ANY_OF}, ANY_OF: {NOBODY, ANY_OF}}
 
 
 class Messages(Checks):
@@ -36,7 +32,7 @@ class Messages(Checks):
         if not self._governs(creator) and not allowed(params.code_upload_access, creator):
             raise UNAUTHORIZED("can not create code")
         bytecode = unpacked(msg.wasm_byte_code)
-        if not bytecode.startswith(_MAGIC):
+        if not bytecode.startswith(MAGIC):
             raise CREATE_FAILED(
                 "Error calling the VM: Error during static Wasm validation: "
                 f'Wasm bytecode could not be deserialized. Deserialization error: "{_undecodable(bytecode)}"'
@@ -144,7 +140,7 @@ class Messages(Checks):
         if code is None:
             raise NO_SUCH_CODE(f"code id {msg.code_id}")
         chosen = msg.new_instantiate_permission.permission
-        narrower = chosen in _WITHIN[self.params(ctx).instantiate_default_permission]
+        narrower = chosen in WITHIN[self.params(ctx).instantiate_default_permission]
         if not self._governs(msg.sender) and not (code.creator == msg.sender and narrower):
             raise UNAUTHORIZED("can not modify code access config")
         access = msg.new_instantiate_permission
@@ -169,9 +165,9 @@ def _permission_name(permission: int) -> str:
 
 def _undecodable(bytecode: bytes) -> str:
     """What the virtual machine's parser says about bytes that do not begin as a module does."""
-    if len(bytecode) < len(_MAGIC):
+    if len(bytecode) < len(MAGIC):
         return "unexpected end-of-file (at offset 0x0)"
-    expected, actual = _listed(_MAGIC), _listed(bytecode[: len(_MAGIC)])
+    expected, actual = _listed(MAGIC), _listed(bytecode[: len(MAGIC)])
     return f"magic header not detected: bad magic number - expected={expected} actual={actual} (at offset 0x0)"
 
 

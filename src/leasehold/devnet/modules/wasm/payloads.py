@@ -12,11 +12,18 @@ from leasehold.core.nesting import nests_too_deep
 from leasehold.devnet.modules.wasm.errors import CREATE_FAILED
 
 MAX_BYTECODE = 5 * 1024 * 1024
+# How a program begins.
+MAGIC = b"\x00asm"
+
+
+def is_zipped(data: bytes) -> bool:
+    """Whether bytecode came in an archive."""
+    return data.startswith(b"\x1f\x8b")
 
 
 def unpacked(data: bytes) -> bytes:
     """Bytecode, unzipped when it came zipped; bounded, so that a small archive can't fill the memory."""
-    if not data.startswith(b"\x1f\x8b"):
+    if not is_zipped(data):
         return data
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as archive:
