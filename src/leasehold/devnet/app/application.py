@@ -55,7 +55,8 @@ class ChainApplication:
         answers: dict[str, Handler] = {}
         for module in self.modules.all():
             answers.update(("/" + name, handler) for name, handler in module.marked("answers"))
-        self.queries = Queries(self, registry, answers)
+        parted = {"/" + name for module in self.modules.all() for name, _ in module.marked("parts")}
+        self.queries = Queries(self, registry, answers, parted)
         self._pending: Overlay | None = None
         self._prepared: Prepared | None = None
         self._changes: list[Change] = []

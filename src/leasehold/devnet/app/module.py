@@ -38,9 +38,17 @@ def validates(name: str) -> Callable[[Function], Function]:
     return _marked("validates", name)
 
 
-def answers(name: str) -> Callable[[Function], Function]:
-    """Mark a method as the answer to a query: (ctx, request message) -> response message."""
-    return _marked("answers", name)
+def answers(name: str, *, in_parts: bool = False) -> Callable[[Function], Function]:
+    """Mark a method as the answer to a query: (ctx, request message) -> response message.
+
+    One that comes `in_parts` leaves off as `Unfinished` where its context has a walk, and goes on when called again.
+    """
+
+    def mark(function: Function) -> Function:
+        marked = _marked("answers", name)(function)
+        return _marked("parts", name)(marked) if in_parts else marked
+
+    return mark
 
 
 def _marked(kind: str, name: str) -> Callable[[Function], Function]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -48,13 +48,17 @@ _log = logging.get("queries")
 class Queries:
     """Answers by gRPC path at a height."""
 
-    def __init__(self, app: ChainApplication, registry: Registry, handlers: dict[str, Handler]) -> None:
+    def __init__(
+        self, app: ChainApplication, registry: Registry, handlers: dict[str, Handler], parted: Set[str] = frozenset()
+    ) -> None:
+        """`parted` are paths of answers other than lists that come in parts."""
         self._app = app
         self._registry = registry
         self.handlers = handlers
         # By path: what must be done for a request in advance, if anything.
         self.lengthy: dict[str, Callable[[Any], Callable[[], None] | None]] = {}
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="queries")
+        self._parted = parted
         self._listings = {method.path for method in registry.methods if _is_unbounded(method)}
         # The height at which a replica that stopped following would answer; None follows.
         self.frozen: int | None = None
@@ -63,7 +67,7 @@ class Queries:
 
     def is_lengthy(self, path: str) -> bool:
         """Whether an answer of a method may take so long that it must be awaited."""
-        return path in self.lengthy or path in self._listings
+        return path in self.lengthy or path in self._listings or path in self._parted
 
     async def answer(self, path: str, request: Any, height: int) -> Any:
         """What `call` answers, prepared in a thread or gathered in parts: blocks are sealed meanwhile."""

@@ -166,6 +166,12 @@ async def test_long_lists_and_searches_through_abci_query_are_awaited() -> None:
             pending = node.lengthy_query(path, request.SerializeToString(), 0, prove)
             assert pending is not None
             assert await pending == node.query(path, request.SerializeToString(), 0, prove)
+    for version in ("v1", "v1beta1"):
+        count = f"/cosmos.gov.{version}.Query/TallyResult"
+        request = registry.method_by_path[count].request_type(proposal_id=1)
+        pending = node.lengthy_query(count, request.SerializeToString(), 0, False)
+        assert pending is not None
+        assert await pending == node.query(count, request.SerializeToString(), 0, False)
     balance = "/cosmos.bank.v1beta1.Query/Params"
     assert node.lengthy_query(balance, b"", 0, False) is None
     search = "/cosmos.tx.v1beta1.Service/GetTxsEvent"

@@ -8,6 +8,8 @@ import pytest
 from tests.unit.devnet.modules.unsigned_chain import DENOM, UnsignedChain
 
 from leasehold.core.addresses import module_address
+from leasehold.devnet.app.pagination import Unfinished, Walk
+from leasehold.devnet.modules.gov import tally
 
 MILLION = 1_000_000
 V1 = "cosmos.gov.v1."
@@ -117,8 +119,29 @@ def test_a_delegator_overrides_its_validator(chain: UnsignedChain) -> None:
     chain.seal(proposal(chain))
     chain.done(vote(chain, "one", YES))
     chain.done(vote(chain, "ann", NO))
-    tally = chain.ask(V1 + "Query/TallyResult", proposal_id=1).tally
-    assert (tally.yes_count, tally.no_count) == (str(45 * MILLION), str(15 * MILLION))
+    result = chain.ask(V1 + "Query/TallyResult", proposal_id=1).tally
+    assert (result.yes_count, result.no_count) == (str(45 * MILLION), str(15 * MILLION))
+
+
+def test_a_count_in_parts_comes_to_the_same(chain: UnsignedChain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Votes that are asked about are counted some at a time; those that decide are counted in one go."""
+    monkeypatch.setattr(tally, "VOTES_AT_ONCE", 1)
+    chain.seal(proposal(chain))
+    for voter, option in (("one", YES), ("ann", NO), ("two", VETO), ("bob", ABSTAIN)):
+        chain.done(vote(chain, voter, option))
+    ctx = chain.context()
+    whole = chain.modules.gov.queried_tally(ctx, 1)
+    assert (whole.yes_count, whole.no_count, whole.no_with_veto_count) == ("45000000", "15000000", "40000000")
+    ctx.walk = Walk()
+    parts = 0
+    while True:
+        parts += 1
+        try:
+            counted = chain.modules.gov.queried_tally(ctx, 1)
+        except Unfinished:
+            continue
+        break
+    assert (counted, parts) == (whole, 4)
 
 
 def test_weighted_votes_are_split(chain: UnsignedChain) -> None:
@@ -130,8 +153,8 @@ def test_weighted_votes_are_split(chain: UnsignedChain) -> None:
     message.options.add(option=ABSTAIN, weight="0.300000000000000000")
     event = chain.done(message).of_type("proposal_vote")[0]
     assert event["option"] == '[{"option":1,"weight":"0.7"},{"option":2,"weight":"0.300000000000000000"}]'
-    tally = chain.ask(V1 + "Query/TallyResult", proposal_id=1).tally
-    assert (tally.yes_count, tally.abstain_count) == ("10500000", "4500000")
+    result = chain.ask(V1 + "Query/TallyResult", proposal_id=1).tally
+    assert (result.yes_count, result.abstain_count) == ("10500000", "4500000")
     message.options.add(option=NO, weight="0.1")
     assert chain.run(message).log == "total weight overflow 1.00: invalid vote option"
 
@@ -156,7 +179,7 @@ def test_the_judgement(chain: UnsignedChain, votes: dict[str, int], result: str,
     sealed = chain.seal(seconds=40)
     assert sealed.of_type("active_proposal")[0]["proposal_result"] == result
     assert chain.balance("ann") == (before if refunded else before - 1000)
-    assert chain.modules.gov.votes(chain.context(), 1) == []
+    assert list(chain.modules.gov.votes(chain.context(), 1)) == []
 
 
 def test_an_expedited_proposal_gets_a_second_chance(chain: UnsignedChain) -> None:

@@ -119,13 +119,14 @@ class Ledger(Module):
         data = ctx.store.get(VOTE + number(proposal_id) + sized(voter))
         return None if data is None else self.registry.parse(V1 + "Vote", data)
 
-    def votes(self, ctx: Context, proposal_id: int) -> list[tuple[bytes, Any]]:
-        """Voters and votes of a proposal by address."""
+    def votes(self, ctx: Context, proposal_id: int, after: bytes | None = None) -> Iterator[tuple[bytes, Any]]:
+        """Voters and votes of a proposal by address, those `after` a voter or all."""
         prefix = VOTE + number(proposal_id)
         kind: Any = self.registry.type(V1 + "Vote")
-        found = ctx.store.iterate(prefix, prefix_end(prefix))
-        return [(key[len(prefix) + 1 :], kind.FromString(data)) for key, data in found]
+        start = prefix if after is None else prefix + sized(after) + b"\x00"
+        for key, data in ctx.store.iterate(start, prefix_end(prefix)):
+            yield key[len(prefix) + 1 :], kind.FromString(data)
 
     def drop_votes(self, ctx: Context, proposal_id: int) -> None:
-        for voter, _ in self.votes(ctx, proposal_id):
+        for voter, _ in list(self.votes(ctx, proposal_id)):
             ctx.store.delete(VOTE + number(proposal_id) + sized(voter))

@@ -106,7 +106,7 @@ class LegacyQueries(Queries):
         deposits = [self._old_deposit(item) for item in items]
         return self.new(BETA + "QueryDepositsResponse", deposits=deposits, pagination=self.page_response(result))
 
-    @answers(_QUERY + "TallyResult")
+    @answers(_QUERY + "TallyResult", in_parts=True)
     def query_old_tally(self, ctx: Context, request: Any) -> Any:
         tally = self._old_tally(self.queried_tally(ctx, request.proposal_id))
         return self.new(BETA + "QueryTallyResultResponse", tally=tally)

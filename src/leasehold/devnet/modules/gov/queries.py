@@ -144,7 +144,7 @@ class Queries(Messages):
         items, result = self.listed(ctx, DEPOSIT + number(request.proposal_id), V1 + "Deposit", request)
         return self.new(V1 + "QueryDepositsResponse", deposits=items, pagination=self.page_response(result))
 
-    @answers(_QUERY + "TallyResult")
+    @answers(_QUERY + "TallyResult", in_parts=True)
     def query_tally(self, ctx: Context, request: Any) -> Any:
         tally = self.queried_tally(ctx, request.proposal_id)
         return self.new(V1 + "QueryTallyResultResponse", tally=tally)

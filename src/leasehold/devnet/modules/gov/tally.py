@@ -8,9 +8,12 @@ from typing import Any
 from leasehold.core import fixed_point
 from leasehold.core.fixed_point import ONE
 from leasehold.devnet.app.context import Context
+from leasehold.devnet.app.pagination import Unfinished, Walk
 from leasehold.devnet.modules.gov.ledger import V1, Ledger
 
 YES, ABSTAIN, NO, NO_WITH_VETO = 1, 2, 3, 4
+# A few milliseconds' work.
+VOTES_AT_ONCE = 100
 
 
 @dataclass(slots=True)
@@ -65,14 +68,23 @@ class Tally(Ledger):
         passes, burns = self._judge(ctx, proposal, count)
         return Outcome(passes, burns, result)
 
-    def _count(self, ctx: Context, proposal_id: int) -> _Count:
+    def _members(self, ctx: Context) -> dict[str, _Member]:
         staking = self.modules.staking
-        members: dict[str, _Member] = {}
-        for operator in staking.last_powers(ctx):
-            validator = staking.validator(ctx, operator)
-            members[validator.operator_address] = _Member(int(validator.tokens), int(validator.delegator_shares))
-        count = _Count()
-        for voter, vote in self.votes(ctx, proposal_id):
+        validators = (staking.validator(ctx, operator) for operator in staking.last_powers(ctx))
+        return {one.operator_address: _Member(int(one.tokens), int(one.delegator_shares)) for one in validators}
+
+    def _count(self, ctx: Context, proposal_id: int) -> _Count:
+        """Count all votes; within a walk, some at a time."""
+        staking = self.modules.staking
+        walk = ctx.walk or Walk()
+        if not walk.items:
+            walk.items[:] = self._members(ctx), _Count()
+        members: dict[str, _Member] = walk.items[0]
+        count: _Count = walk.items[1]
+        for counted, (voter, vote) in enumerate(self.votes(ctx, proposal_id, after=walk.at)):
+            if ctx.walk is not None and counted == VOTES_AT_ONCE:
+                raise Unfinished
+            walk.at = voter
             own = members.get(self.prefixes.operator_text(voter))
             if own is not None:
                 own.vote = vote
