@@ -125,9 +125,10 @@ class Graph:
         for name in refresher.needs:
             await self.refreshers[name].warm.wait()
         while True:
-            refresher.wake.clear()
             if self._turn is not None and not refresher.urgent:
                 await self._turn()
+            # Whoever asked for it while it waited gets this one.
+            refresher.wake.clear()
             good = await self.run(refresher)
             await self._rest(refresher, refresher.every if good else self._pause(refresher))
 

@@ -258,7 +258,7 @@ class Desk:
         return {one.lpp for one in registry.protocols.values()} if registry else set()
 
     def forget(self, followed: Iterable[Key]) -> None:
-        """Drop what was remembered about owners and lenders nobody follows any more."""
+        """Drop what was remembered about owners, lenders and wallets nobody follows any more."""
         names = {(key.topic, key.name) for key in followed}
         owners = {name for topic, name in names if topic == LEASES}
         self.holdings.forget(owners)

@@ -56,7 +56,7 @@ class Holdings:
         return owner in notes.named and notes.acted(self._leasers())
 
     def untouched(self, owner: str, notes: Notes) -> bool:
-        """Whether no lease of an owner acted in a block that does not name the owner; False where that is not known.
+        """Whether no lease of an owner acted in a block that opened none of his; False where that is not known.
 
         Asked for every owner and block, in order: it only looks at what is known.
         """

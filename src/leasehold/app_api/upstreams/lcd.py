@@ -220,30 +220,23 @@ class ChainView:
 
     async def read(self, target: str, kind: Any, *, context: str = "") -> Any:
         """An LCD answer as a type."""
-        key = read_key(target, kind)
-        # What is at hand, as it is for most of a crowded block, is worth no task and no closure.
-        if key in self.shared.done:
-            return self.shared.done[key]
         lcd = self._reads.lcd
 
         async def work() -> Any:
             self._reads.asked += 1
             return await lcd.read(target, kind, height=self.height, context=context)
 
-        return await self.once(key, work)
+        return await self.once(read_key(target, kind), work)
 
     async def smart(self, contract: str, query: Any, kind: Any) -> Any:
         """A contract's answer as a type."""
-        key = smart_key(contract, msgspec.json.encode(query), kind)
-        if key in self.shared.done:
-            return self.shared.done[key]
         lcd = self._reads.lcd
 
         async def work() -> Any:
             self._reads.asked += 1
             return await lcd.smart(contract, query, kind, height=self.height)
 
-        return await self.once(key, work)
+        return await self.once(smart_key(contract, msgspec.json.encode(query), kind), work)
 
     async def smarts(self, contract: str, questions: Sequence[tuple[Any, Any]]) -> list[Any]:
         """A contract's answers to several queries, each with its type."""
@@ -270,6 +263,7 @@ class ChainView:
 
     async def once(self, key: Any, work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         """The result of `work`, done once for everybody who looks at this block and gives the same key."""
+        # First, because most of what a crowded block asks for is at hand.
         if key in self.shared.done:
             return self.shared.done[key]
         if len(self.shared) >= MOST_ANSWERS:
